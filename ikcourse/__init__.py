@@ -1,0 +1,101 @@
+"""Differential inverse kinematics you can run: the package behind the book *Out of Rank*.
+
+import ikcourse as ik
+
+arm = ik.panda()
+run = ik.track(arm, ik.reach_and_return(arm, reach=0.70), ik.DampedLeastSquares(damping=1e-2))
+"""
+
+import os
+import sys
+
+if sys.platform == "linux" and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+    # MuJoCo chooses its OpenGL when it is imported, and without a display only EGL can draw. Nothing is loaded here.
+    os.environ.setdefault("MUJOCO_GL", "egl")
+
+from ikcourse import inverse, jacobian, laws, nullspace, paths, rotation, scenes
+from ikcourse.arm import Arm
+from ikcourse.inverse import (
+    adaptive_damping,
+    damped,
+    damped_joint_space,
+    damped_svd,
+    pseudo_inverse,
+    selectively_damped,
+    transpose,
+    truncated,
+)
+from ikcourse.jacobian import (
+    error_jacobian,
+    finite_difference_error_jacobian,
+    finite_difference_jacobian,
+    jacobians_at,
+    pose_error,
+    site_jacobian,
+    site_pose,
+)
+from ikcourse.laws import (
+    AdaptiveDamping,
+    DampedLeastSquares,
+    Law,
+    PseudoInverse,
+    SelectivelyDamped,
+    State,
+    Transpose,
+    TruncatedSVD,
+    scale_to_speed_limit,
+)
+from ikcourse.nullspace import damped_with_secondary, manipulability, posture, project
+from ikcourse.paths import Path, circle, hold, reach_and_return, recorded
+from ikcourse.scenes import panda, planar, planar2
+from ikcourse.track import Controller, Run, track
+
+__all__ = [
+    "AdaptiveDamping",
+    "Arm",
+    "Controller",
+    "DampedLeastSquares",
+    "Law",
+    "Path",
+    "PseudoInverse",
+    "Run",
+    "SelectivelyDamped",
+    "State",
+    "Transpose",
+    "TruncatedSVD",
+    "adaptive_damping",
+    "circle",
+    "damped",
+    "damped_joint_space",
+    "damped_svd",
+    "damped_with_secondary",
+    "error_jacobian",
+    "finite_difference_error_jacobian",
+    "finite_difference_jacobian",
+    "hold",
+    "inverse",
+    "jacobian",
+    "jacobians_at",
+    "laws",
+    "manipulability",
+    "nullspace",
+    "panda",
+    "paths",
+    "planar",
+    "planar2",
+    "pose_error",
+    "posture",
+    "project",
+    "pseudo_inverse",
+    "reach_and_return",
+    "recorded",
+    "rotation",
+    "scale_to_speed_limit",
+    "scenes",
+    "selectively_damped",
+    "site_jacobian",
+    "site_pose",
+    "track",
+    "transpose",
+    "truncated",
+]

@@ -1,0 +1,60 @@
+"""What every formula of floor 0 needs before it starts: one array namespace, floating point, checked values."""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from array_api_compat import array_namespace, is_array_api_obj
+
+Array = Any
+"""A NumPy or JAX array (anything with an array API namespace), or a number or nested list that becomes one."""
+
+
+def namespace_and_arrays(*values: Array) -> tuple[ModuleType, list[Any]]:
+    """The common array namespace of the values, and the values as floating-point arrays of it.
+
+    Plain numbers and lists take the namespace and the float type of the arrays beside them, so that a float64 NumPy
+    scalar neither promotes a float32 JAX array nor raises.
+    """
+    arrays = [value for value in values if is_array_api_obj(value) and not isinstance(value, np.generic)]
+    xp = array_namespace(*arrays) if arrays else array_namespace(np.empty(0))
+    floating = [array.dtype for array in arrays if xp.isdtype(array.dtype, "real floating")]
+    dtype = xp.result_type(*floating) if floating else xp.asarray(0.0).dtype
+    return xp, [_as_floating(xp, value, dtype) for value in values]
+
+
+def _as_floating(xp: ModuleType, value: Array, dtype: Any) -> Any:
+    if not is_array_api_obj(value) or isinstance(value, np.generic):
+        return xp.asarray(np.asarray(value, dtype=float).tolist(), dtype=dtype)
+    return value if xp.isdtype(value.dtype, "real floating") else xp.astype(value, dtype)
+
+
+def is_traced(*arrays: Any) -> bool:
+    """Whether any array is a JAX tracer, whose values do not exist yet and cannot be checked."""
+    jax = sys.modules.get("jax")
+    return jax is not None and any(isinstance(array, jax.core.Tracer) for array in arrays)
+
+
+def require_finite(name: str, array: Any) -> None:
+    """Raise ValueError unless every element is finite (values under tracing are not checked)."""
+    if is_traced(array):
+        return
+    xp = array_namespace(array)
+    if not bool(xp.all(xp.isfinite(array))):
+        raise ValueError(f"{name} must be finite; it holds NaN or infinity: {array}")
+
+
+def require_at_least_zero(name: str, array: Any) -> None:
+    """Raise ValueError unless every element is finite and not negative (values under tracing are not checked)."""
+    require_finite(name, array)
+    if not is_traced(array) and bool(array_namespace(array).any(array < 0)):
+        raise ValueError(f"{name} must not be negative; got {array}")
+
+
+def require_last_axis(name: str, array: Any, size: int) -> None:
+    """Raise ValueError unless the last axis has the given size."""
+    if array.ndim < 1 or array.shape[-1] != size:
+        raise ValueError(f"{name} must have shape (..., {size}); got {tuple(array.shape)}")

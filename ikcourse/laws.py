@@ -1,0 +1,193 @@
+"""Control laws: frozen parameters that become, bound to an arm, a step from what is measured to joint velocity.
+
+    step = DampedLeastSquares(damping=1e-2).bind(arm)
+    qdot = step(state)
+
+Each law is the function of `ikcourse.inverse` with the same name; e is the velocity that would remove the pose error in
+one second.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import mujoco
+import numpy as np
+from scipy.linalg import lapack
+
+from ikcourse import inverse, nullspace
+from ikcourse.arm import Arm
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """What a law may read. The control loop refreshes the arrays in place before each step: copy what you keep.
+
+    Attributes:
+        q, qd: measured positions and velocities of the controlled joints, (n,).
+        position, quaternion: pose of the site, (3,) [m] and (4,).
+        jacobian: J, (6, n).
+        error: e, (6,) [m] and [rad].
+        target_position, target_quaternion, target_twist: the target, (3,), (4,), (6,).
+        data: the simulation, kinematics current.
+    """
+
+    q: np.ndarray
+    qd: np.ndarray
+    position: np.ndarray
+    quaternion: np.ndarray
+    jacobian: np.ndarray
+    error: np.ndarray
+    target_position: np.ndarray
+    target_quaternion: np.ndarray
+    target_twist: np.ndarray
+    data: mujoco.MjData
+
+
+EPS = float(np.finfo(float).eps)
+Step = Callable[[State], np.ndarray]
+
+
+class Law(Protocol):
+    """Anything with `bind(arm)`, which gives the step function."""
+
+    def bind(self, arm: Arm) -> Step:
+        """The step function for this arm: qdot (n,) from a `State`."""
+        ...
+
+
+@dataclass(frozen=True)
+class DampedLeastSquares:
+    """qdot = z + J^T (J J^T + lambda^2 I)^-1 (e - J z), z = nullspace_gain * (q_home - q).
+
+    Attributes:
+        damping: lambda, >= 0; 0 is the pseudo-inverse.
+        nullspace_gain: pull towards home through the null space [1/s], >= 0.
+    """
+
+    damping: float = 1e-2
+    nullspace_gain: float = 0.0
+
+    def __post_init__(self) -> None:
+        _require_at_least_zero("damping", self.damping)
+        _require_at_least_zero("nullspace_gain", self.nullspace_gain)
+
+    def bind(self, arm: Arm) -> Step:
+        solve = _damped_solver(self.damping, arm.n)
+        gain, home = self.nullspace_gain, arm.home
+        if gain == 0:
+            return lambda state: solve(state.jacobian, state.error)
+        if self.damping == 0:
+            return lambda state: nullspace.damped_with_secondary(
+                state.jacobian, state.error, gain * (home - state.q), 0.0
+            )
+
+        def step(state: State) -> np.ndarray:
+            posture = gain * (home - state.q)
+            return posture + solve(state.jacobian, state.error - state.jacobian @ posture)
+
+        return step
+
+
+@dataclass(frozen=True)
+class PseudoInverse:
+    """qdot = J^+ e."""
+
+    def bind(self, arm: Arm) -> Step:
+        return lambda state: inverse.pseudo_inverse(state.jacobian, state.error)
+
+
+@dataclass(frozen=True)
+class Transpose:
+    """qdot = gain * J^T e; by default the gain that leaves the smallest error to first order."""
+
+    gain: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.gain is not None:
+            _require_at_least_zero("gain", self.gain)
+
+    def bind(self, arm: Arm) -> Step:
+        return lambda state: inverse.transpose(state.jacobian, state.error, self.gain)
+
+
+@dataclass(frozen=True)
+class TruncatedSVD:
+    """The pseudo-inverse without the directions whose singular value is at or below the threshold."""
+
+    threshold: float = 1e-2
+
+    def __post_init__(self) -> None:
+        _require_at_least_zero("threshold", self.threshold)
+
+    def bind(self, arm: Arm) -> Step:
+        return lambda state: inverse.truncated(state.jacobian, state.error, self.threshold)
+
+
+@dataclass(frozen=True)
+class AdaptiveDamping:
+    """Damped least squares whose lambda grows from damping_min to damping_max as sigma_min falls to zero."""
+
+    threshold: float = 0.05
+    damping_max: float = 0.05
+    damping_min: float = 0.0
+
+    def __post_init__(self) -> None:
+        inverse.adaptive_damping(np.eye(1), self.threshold, self.damping_max, self.damping_min)
+
+    def bind(self, arm: Arm) -> Step:
+        def step(state: State) -> np.ndarray:
+            damping = inverse.adaptive_damping(state.jacobian, self.threshold, self.damping_max, self.damping_min)
+            return inverse.damped_svd(state.jacobian, state.error, damping)
+
+        return step
+
+
+@dataclass(frozen=True)
+class SelectivelyDamped:
+    """Each singular direction exact up to its own bound; no joint turns farther than gamma_max [rad] in a second."""
+
+    gamma_max: float = math.pi / 4
+
+    def __post_init__(self) -> None:
+        inverse.selectively_damped(np.eye(1), np.zeros(1), self.gamma_max)
+
+    def bind(self, arm: Arm) -> Step:
+        return lambda state: inverse.selectively_damped(state.jacobian, state.error, self.gamma_max)
+
+
+def scale_to_speed_limit(qdot: np.ndarray, limit: float | np.ndarray) -> np.ndarray:
+    """qdot shortened until no joint exceeds its limit: the direction of motion stays, only its pace changes.
+
+    Args:
+        qdot: (n,) [rad/s] or [m/s].
+        limit: > 0, scalar or (n,).
+    """
+    ratio = float(np.max(np.abs(qdot) / limit))
+    return qdot / ratio if ratio > 1 else qdot
+
+
+def _damped_solver(damping: float, n: int) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+    """`inverse.damped` for one arm: LAPACK's Cholesky solve without a batch, the SVD where that cannot see lambda."""
+    damping_matrix = damping**2 * np.eye(6)
+    smallest_visible = damping**2 / (max(6, n) * EPS)
+
+    def solve(jacobian: np.ndarray, error: np.ndarray) -> np.ndarray:
+        if np.vdot(jacobian, jacobian) >= smallest_visible:
+            return inverse.damped_svd(jacobian, error, damping)
+        A = jacobian.dot(jacobian.T)  # on matrices this small `dot` costs half of what `@` does
+        A += damping_matrix
+        _, x, failed = lapack.dposv(
+            A.T, error, overwrite_a=1
+        )  # the transpose of a C array is what LAPACK reads in place
+        return inverse.damped_svd(jacobian, error, damping) if failed else x.dot(jacobian)
+
+    return solve
+
+
+def _require_at_least_zero(name: str, value: float) -> None:
+    if not (math.isfinite(value) and value >= 0):
+        raise ValueError(f"{name} must be finite and not negative; got {value}")

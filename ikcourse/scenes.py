@@ -1,0 +1,109 @@
+"""The arms of the course: the Panda on its stage, and planar arms of any number of links."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import mujoco
+import numpy as np
+
+from ikcourse.arm import Arm
+
+SITE = "end_effector"
+SITE_ON_HAND = (0.0, 0.0, 0.1)
+"""Where the end-effector site sits in the hand's frame [m]."""
+PANDA_JOINTS = tuple(f"joint{i}" for i in range(1, 8))
+SOURCES = ("builtin", "menagerie")
+
+
+def scene_folder() -> Path:
+    """The folder of the course's MJCF files: inside an installed package, beside it in a checkout."""
+    package = Path(__file__).resolve().parent
+    for folder in (package / "scene", package.parent / "scene"):
+        if folder.is_dir():
+            return folder
+    raise FileNotFoundError(f"the course's scenes are neither in {package} nor beside it; install ikcourse again")
+
+
+def panda(source: str = "builtin", gravity_compensation: bool = False) -> Arm:
+    """The Panda on its stage (floor, light, mocap target), at home.
+
+    Args:
+        source: "builtin" is the course's own mesh-free Panda; "menagerie" takes the public meshes through the package
+            `mujoco-menagerie`, which downloads them once or reads the folder named by MENAGERIE_ROOT.
+        gravity_compensation: cancel gravity on every body of the arm, as the real arm's own controller does.
+
+    Raises:
+        ValueError: source is neither of the two.
+        RuntimeError: the public model can be neither found nor downloaded.
+    """
+    if source not in SOURCES:
+        raise ValueError(f"source must be one of {list(SOURCES)}; got {source!r}")
+    stage = mujoco.MjSpec.from_file(str(scene_folder() / "stage.xml"))
+    robot = mujoco.MjSpec.from_file(str(scene_folder() / "panda.xml" if source == "builtin" else _menagerie_file()))
+    if robot.site(SITE) is None:
+        robot.body("hand").add_site(name=SITE, pos=SITE_ON_HAND)
+    for body in robot.bodies:
+        body.gravcomp = float(gravity_compensation)
+    stage.attach(robot, frame=stage.worldbody.add_frame(), prefix="")
+    return Arm.from_model(stage.compile(), SITE, PANDA_JOINTS, home="home")
+
+
+def planar2() -> Arm:
+    """The planar arm of two one-metre links with position actuators, at home: `scene/planar2.xml`."""
+    return Arm.from_model(mujoco.MjModel.from_xml_path(str(scene_folder() / "planar2.xml")), SITE, home="home")
+
+
+def planar(n: int = 2, lengths: float | Sequence[float] = 1.0) -> Arm:
+    """A planar arm in the x-y plane: n hinges about z, straight along x at home, no gravity, no actuators.
+
+    Args:
+        n: number of links, at least one.
+        lengths: length of every link, or one for each [m], > 0.
+
+    Raises:
+        ValueError: n or a length is out of its range, or the number of lengths is not n.
+    """
+    if isinstance(n, bool) or int(n) != n or n < 1:
+        raise ValueError(f"n must be a whole number of links, at least 1; got {n}")
+    n = int(n)
+    try:
+        links = np.broadcast_to(np.asarray(lengths, float), (n,))
+    except ValueError:
+        raise ValueError(f"lengths must be one number or {n}, one for each link; got {lengths}") from None
+    if not (np.isfinite(links).all() and (links > 0).all()):
+        raise ValueError(f"every length must be positive and finite [m]; got {lengths}")
+    spec = mujoco.MjSpec()
+    spec.modelname = f"planar{n}"
+    spec.option.gravity = np.zeros(3)
+    body, start = spec.worldbody, 0.0
+    for i, length in enumerate(links.tolist(), start=1):
+        body = body.add_body(name=f"link{i}", pos=[start, 0, 0])
+        body.add_joint(name=f"joint{i}", axis=[0, 0, 1])
+        body.add_geom(
+            type=mujoco.mjtGeom.mjGEOM_CAPSULE,
+            fromto=[0, 0, 0, length, 0, 0],
+            size=[0.04, 0, 0],
+            contype=0,
+            conaffinity=0,
+        )
+        start = length
+    body.add_site(name=SITE, pos=[start, 0, 0])
+    return Arm.from_model(spec.compile(), SITE)
+
+
+def _menagerie_file() -> Path:
+    try:
+        import mujoco_menagerie
+    except ImportError:
+        raise RuntimeError(
+            "source='menagerie' needs the package mujoco-menagerie: pip install mujoco-menagerie"
+        ) from None
+    try:
+        return Path(mujoco_menagerie.get("franka_emika_panda").xml("panda"))
+    except (mujoco_menagerie.MenagerieError, OSError) as error:
+        raise RuntimeError(
+            f"the public Panda can be neither found nor downloaded ({error}). Point MENAGERIE_ROOT at a folder that "
+            "holds franka_emika_panda/, connect to the network once, or use source='builtin'."
+        ) from error

@@ -1,0 +1,24 @@
+"""Showing: figures, films and MuJoCo's viewer. The only floor that draws; nothing below it imports it.
+
+from ikcourse import show
+
+show.use_style()
+show.film([run], ["lambda = 0.01"], alt="...")
+"""
+
+from ikcourse.show.figures import draw_ellipse, draw_planar_arm, velocity_ellipse
+from ikcourse.show.film import film, frames_of, pictures, still
+from ikcourse.show.style import COLOURS, label_lines, use_style
+
+__all__ = [
+    "COLOURS",
+    "draw_ellipse",
+    "draw_planar_arm",
+    "film",
+    "frames_of",
+    "label_lines",
+    "pictures",
+    "still",
+    "use_style",
+    "velocity_ellipse",
+]

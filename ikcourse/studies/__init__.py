@@ -1,0 +1,1 @@
+"""One module a study; each makes one file of `results/`."""
