@@ -8,9 +8,15 @@ run = ik.track(arm, ik.reach_and_return(arm, reach=0.70), ik.DampedLeastSquares(
 
 import os
 import sys
+from ctypes.util import find_library
 
-if sys.platform == "linux" and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
-    # MuJoCo chooses its OpenGL when it is imported, and without a display only EGL can draw. Nothing is loaded here.
+if (
+    sys.platform == "linux"
+    and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+    and find_library("EGL")
+):
+    # MuJoCo chooses its OpenGL when it is imported, and without a display only EGL can draw. Where there is no EGL the
+    # choice stays open: MuJoCo told to use a library that is not there cannot even be imported.
     os.environ.setdefault("MUJOCO_GL", "egl")
 
 from ikcourse import inverse, jacobian, laws, nullspace, paths, rotation, scenes

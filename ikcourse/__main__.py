@@ -19,7 +19,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         return int(options.run(options) or 0)
-    except (ValueError, RuntimeError, OSError) as error:
+    except (ValueError, RuntimeError, ArithmeticError, OSError) as error:
         print(f"ikcourse: {error}", file=sys.stderr)
         return 1
 
@@ -85,15 +85,19 @@ def _add_model(parser: argparse.ArgumentParser) -> None:
 
 def _damping(options: argparse.Namespace) -> None:
     arm = scenes.panda(options.model)
-    rows = damping.study(arm, options.reach, progress=lambda dampings: tqdm(dampings, unit="run", delay=1, leave=False))
+    rows = damping.study(
+        arm, options.reach, progress=lambda dampings: tqdm(dampings, unit="run", delay=1, leave=False, disable=None)
+    )
     print(damping.table(rows))
     damping.write(rows, options.output)
     print(f"\n{len(rows)} runs, one for each damping, written to {options.output}")
 
 
 def _viewer(options: argparse.Namespace) -> None:
-    from ikcourse.show import viewer
-
+    try:
+        from ikcourse.show import viewer
+    except ModuleNotFoundError as error:
+        raise RuntimeError(f"the viewer needs the book's packages ({error}): pip install 'ikcourse[book]'") from error
     law = DampedLeastSquares(options.damping, options.nullspace_gain)
     if not options.max_angvel >= 0:
         raise ValueError(f"--max-angvel must not be negative; got {options.max_angvel}")

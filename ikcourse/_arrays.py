@@ -29,28 +29,42 @@ def namespace_and_arrays(*values: Array) -> tuple[ModuleType, list[Any]]:
 def _as_floating(xp: ModuleType, value: Array, dtype: Any) -> Any:
     if not is_array_api_obj(value) or isinstance(value, np.generic):
         return xp.asarray(np.asarray(value, dtype=float).tolist(), dtype=dtype)
+    if xp.isdtype(value.dtype, "complex floating"):
+        raise ValueError(f"values must be real; got an array of {value.dtype}")
     return value if xp.isdtype(value.dtype, "real floating") else xp.astype(value, dtype)
 
 
-def is_traced(*arrays: Any) -> bool:
-    """Whether any array is a JAX tracer, whose values do not exist yet and cannot be checked."""
+def is_true(condition: Any) -> bool:
+    """The truth of a condition of no axes; False while JAX traces it, when there is no value to judge yet.
+
+    The condition is asked, not the arrays it comes from: under `jax.jit` even a comparison of constants is traced.
+    """
     jax = sys.modules.get("jax")
-    return jax is not None and any(isinstance(array, jax.core.Tracer) for array in arrays)
+    traced = jax is not None and isinstance(condition, jax.core.Tracer)
+    return not traced and bool(condition)
+
+
+def is_zero(parameter: Array) -> bool:
+    """Whether a parameter, as the caller gave it, is zero throughout; False for an array that JAX traces.
+
+    It is asked before it becomes an array: under `jax.jit` an array made of a plain number is traced too.
+    """
+    if not is_array_api_obj(parameter) or isinstance(parameter, np.generic):
+        return not np.any(parameter)
+    return is_true(array_namespace(parameter).all(parameter == 0))
 
 
 def require_finite(name: str, array: Any) -> None:
     """Raise ValueError unless every element is finite (values under tracing are not checked)."""
-    if is_traced(array):
-        return
     xp = array_namespace(array)
-    if not bool(xp.all(xp.isfinite(array))):
+    if is_true(xp.any(~xp.isfinite(array))):
         raise ValueError(f"{name} must be finite; it holds NaN or infinity: {array}")
 
 
 def require_at_least_zero(name: str, array: Any) -> None:
     """Raise ValueError unless every element is finite and not negative (values under tracing are not checked)."""
     require_finite(name, array)
-    if not is_traced(array) and bool(array_namespace(array).any(array < 0)):
+    if is_true(array_namespace(array).any(array < 0)):
         raise ValueError(f"{name} must not be negative; got {array}")
 
 

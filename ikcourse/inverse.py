@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from ikcourse._arrays import Array, is_traced, namespace_and_arrays, require_at_least_zero, require_finite
+from ikcourse._arrays import Array, is_true, is_zero, namespace_and_arrays, require_at_least_zero, require_finite
 
 
 def damped(jacobian: Array, error: Array, damping: Array) -> Any:
@@ -32,7 +32,8 @@ def damped(jacobian: Array, error: Array, damping: Array) -> Any:
     Args:
         jacobian: J, (..., m, n).
         error: e, (..., m), [m/s] and [rad/s] (or [m] and [rad]), in J's row order.
-        damping: lambda >= 0, (...,) or scalar; it is squared here and nowhere else. Under tracing it must be positive.
+        damping: lambda >= 0, (...,) or scalar; it is squared here and nowhere else. A traced one must be
+            positive; a plain 0 may stand in traced code.
 
     Returns:
         qdot, (..., n).
@@ -42,12 +43,14 @@ def damped(jacobian: Array, error: Array, damping: Array) -> Any:
 
     Source: Wampler 1986; Nakamura and Hanafusa 1986.
     """
+    undamped = is_zero(damping)
     xp, J, e, damping = _inputs(jacobian, error, damping)
     # A lambda^2 below the rounding of J J^T is invisible to the solve, and J may be singular: there the SVD answers.
-    if not is_traced(J, damping):
-        invisible = _rank_tolerance(xp, J) * xp.sum(J * J, axis=(-2, -1))
-        if bool(xp.any(damping**2 <= invisible)):
-            return _apply_filter(xp, J, e, lambda sigma: _damped_filter(xp, sigma, damping, _rank_tolerance(xp, J)))
+    # (The last term is for J = 0, where e / lambda^2 may overflow.)
+    precision = xp.finfo(J.dtype)
+    invisible = _rank_tolerance(xp, J) * xp.sum(J * J, axis=(-2, -1)) + float(precision.smallest_normal / precision.eps)
+    if undamped or is_true(xp.any(damping**2 <= invisible)):
+        return _apply_filter(xp, J, e, lambda sigma: _damped_filter(xp, sigma, damping, _rank_tolerance(xp, J)))
     Jt = xp.matrix_transpose(J)
     A = J @ Jt + damping[..., None, None] ** 2 * xp.eye(J.shape[-2], dtype=J.dtype)
     return (Jt @ xp.linalg.solve(A, e[..., None]))[..., 0]
@@ -71,7 +74,7 @@ def damped_joint_space(jacobian: Array, error: Array, damping: Array) -> Any:
         ValueError: as `damped`, and where damping is zero: J^T J is singular for every arm with a joint to spare.
     """
     xp, J, e, damping = _inputs(jacobian, error, damping)
-    if not is_traced(damping) and bool(xp.any(damping == 0)):
+    if is_true(xp.any(damping == 0)):
         raise ValueError("the joint-space form needs damping > 0; for damping 0 use `damped` or `pseudo_inverse`")
     Jt = xp.matrix_transpose(J)
     A = Jt @ J + damping[..., None, None] ** 2 * xp.eye(J.shape[-1], dtype=J.dtype)
@@ -263,9 +266,9 @@ def _clamp(xp: Any, columns: Any, bound: Any) -> Any:
 
 
 def _damped_filter(xp: Any, sigma: Any, damping: Any, tolerance: float) -> Any:
-    """sigma / (sigma^2 + lambda^2); where lambda is zero, 1 / sigma, and zero where sigma is rounding."""
+    """sigma / (sigma^2 + lambda^2), and zero where sigma is rounding (a tiny lambda would amplify it)."""
     denominator = sigma**2 + damping[..., None] ** 2
-    exists = (sigma > tolerance * sigma[..., :1]) | (damping[..., None] ** 2 > 0)
+    exists = sigma > tolerance * sigma[..., :1]
     return xp.where(
         exists, sigma / xp.where(exists, denominator, xp.ones_like(denominator)), xp.zeros_like(denominator)
     )
@@ -300,4 +303,10 @@ def _inputs(jacobian: Array, error: Array | None, parameter: Array, name: str = 
             )
         require_finite("error", e)
     require_at_least_zero(name, parameter)
+    batches = {"jacobian": J.shape[:-2], "error": () if e is None else e.shape[:-1], name: parameter.shape}
+    if any(batches.values()):
+        try:
+            np.broadcast_shapes(*batches.values())
+        except ValueError:
+            raise ValueError(f"leading axes do not broadcast: {batches}") from None
     return xp, J, e, parameter

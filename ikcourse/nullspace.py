@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ikcourse._arrays import Array, is_traced, namespace_and_arrays
-from ikcourse.inverse import damped, pseudo_inverse
+from ikcourse._arrays import Array, is_zero, namespace_and_arrays, require_finite, require_last_axis
+from ikcourse.inverse import _inputs, damped, pseudo_inverse
 
 
 def project(jacobian: Array, velocity: Array, damping: Array = 0.0) -> Any:
@@ -28,10 +28,13 @@ def project(jacobian: Array, velocity: Array, damping: Array = 0.0) -> Any:
 
     Source: Liegeois 1977; the damped form as in Chiaverini 1997.
     """
+    undamped = is_zero(damping)
     xp, (J, v, damping) = namespace_and_arrays(jacobian, velocity, damping)
     if J.ndim < 2 or v.ndim < 1 or v.shape[-1] != J.shape[-1]:
         raise ValueError(f"velocity must have shape (..., n) to fit jacobian {tuple(J.shape)}; got {tuple(v.shape)}")
-    if not is_traced(damping) and bool(xp.all(damping == 0)):
+    require_finite("jacobian", J)
+    require_finite("velocity", v)
+    if undamped:
         return _project_exactly(xp, J, v)
     return v - damped(J, (J @ v[..., None])[..., 0], damping)
 
@@ -53,8 +56,12 @@ def damped_with_secondary(jacobian: Array, error: Array, secondary: Array, dampi
     Raises:
         ValueError: as `damped`.
     """
-    xp, (J, e, z, damping) = namespace_and_arrays(jacobian, error, secondary, damping)
-    if not is_traced(damping) and bool(xp.all(damping == 0)):
+    undamped = is_zero(damping)
+    _, J, e, damping = _inputs(jacobian, error, damping)
+    _, (z, _) = namespace_and_arrays(secondary, J)
+    require_last_axis("secondary", z, J.shape[-1])
+    require_finite("secondary", z)
+    if undamped:
         return pseudo_inverse(J, e) + project(J, z)
     return z + damped(J, e - (J @ z[..., None])[..., 0], damping)
 
@@ -76,6 +83,7 @@ def manipulability(jacobian: Array) -> Any:
     xp, (J,) = namespace_and_arrays(jacobian)
     if J.ndim < 2:
         raise ValueError(f"jacobian must have shape (..., m, n); got {tuple(J.shape)}")
+    require_finite("jacobian", J)
     product = xp.prod(xp.linalg.svdvals(J), axis=-1)
     return product if J.shape[-1] >= J.shape[-2] else xp.zeros_like(product)
 

@@ -37,6 +37,7 @@ class Path:
         steps = len(self.times)
         if self.times.ndim != 1 or steps < 1:
             raise ValueError(f"a path needs at least one time, in shape (T,); got {self.times.shape}")
+        _require_equal_steps(self.times)
         for name, size in shapes.items():
             array = getattr(self, name)
             if array.shape != (steps, size):
@@ -44,10 +45,6 @@ class Path:
             if not np.isfinite(array).all():
                 raise ValueError(f"{name} must be finite")
         object.__setattr__(self, "quaternions", rotation.quat_normalize(self.quaternions))
-        if steps > 1:
-            intervals = np.diff(self.times)
-            if not (intervals[0] > 0 and np.allclose(intervals, intervals[0], rtol=1e-6)):
-                raise ValueError("times must increase in equal steps")
 
 
 def reach_and_return(arm: Arm, reach: float = 0.70, duration: float = 6.0, origin: np.ndarray = SHOULDER) -> Path:
@@ -150,6 +147,7 @@ def recorded(times: np.ndarray, positions: np.ndarray, quaternions: np.ndarray) 
     times, positions = np.asarray(times, float), np.asarray(positions, float)
     if times.ndim != 1 or len(times) < 3:
         raise ValueError(f"a recording needs at least three poses; got times of shape {times.shape}")
+    _require_equal_steps(times)
     unit = rotation.quat_normalize(quaternions)
     if positions.shape != (len(times), 3) or unit.shape != (len(times), 4):
         raise ValueError(
@@ -160,6 +158,13 @@ def recorded(times: np.ndarray, positions: np.ndarray, quaternions: np.ndarray) 
     angular = np.concatenate([between[:1], (between[1:] + between[:-1]) / 2, between[-1:]])
     twists = np.concatenate([np.gradient(positions, times, axis=0), angular], axis=1)
     return Path(times, positions, unit, twists, np.gradient(twists, times, axis=0))
+
+
+def _require_equal_steps(times: np.ndarray) -> None:
+    intervals = np.diff(times)
+    even = np.allclose(intervals, intervals[:1], rtol=1e-6, atol=0)
+    if not (np.isfinite(times).all() and (intervals > 0).all() and even):
+        raise ValueError("times must be finite and increase in equal steps")
 
 
 def _times(arm: Arm, duration: float) -> np.ndarray:

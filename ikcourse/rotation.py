@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ikcourse._arrays import Array, is_traced, namespace_and_arrays, require_finite, require_last_axis
+from ikcourse._arrays import Array, is_true, namespace_and_arrays, require_finite, require_last_axis
 
 NORM_TOLERANCE = 1e-3
 """A quaternion whose norm is this close to one is normalised; any other is refused."""
@@ -30,7 +30,7 @@ def quat_normalize(quaternion: Array) -> Any:
     require_last_axis("quaternion", q, 4)
     require_finite("quaternion", q)
     norm = xp.sqrt(xp.sum(q * q, axis=-1, keepdims=True))
-    if not is_traced(q) and bool(xp.any(xp.abs(norm - 1) > NORM_TOLERANCE)):
+    if is_true(xp.any(xp.abs(norm - 1) > NORM_TOLERANCE)):
         raise ValueError(
             f"a rotation needs a quaternion of norm one (within {NORM_TOLERANCE}); got norm {norm[..., 0]}"
         )
@@ -117,6 +117,7 @@ def rotation_error(target: Array, current: Array) -> Any:
     Raises:
         ValueError: as `quat_normalize`, for either quaternion.
     """
+    _, (target, current) = namespace_and_arrays(target, current)
     return quat_log(quat_multiply(quat_normalize(target), quat_conjugate(quat_normalize(current))))
 
 
@@ -138,7 +139,7 @@ def log_jacobian(rotation_vector: Array) -> Any:
     require_last_axis("rotation_vector", v, 3)
     require_finite("rotation_vector", v)
     angle, _ = _norm(xp, v)
-    if not is_traced(v) and bool(xp.any(angle >= 6.283185307179586)):
+    if is_true(xp.any(angle >= 6.283185307179586)):
         raise ValueError(f"the logarithm is not differentiable at an angle of 2 pi; got {angle[..., 0]} rad")
     small = angle < 1e-2
     safe = xp.where(small, xp.ones_like(angle), angle)

@@ -40,14 +40,14 @@ def panda(source: str = "builtin", gravity_compensation: bool = False) -> Arm:
     """
     if source not in SOURCES:
         raise ValueError(f"source must be one of {list(SOURCES)}; got {source!r}")
-    stage = mujoco.MjSpec.from_file(str(scene_folder() / "stage.xml"))
-    robot = mujoco.MjSpec.from_file(str(scene_folder() / "panda.xml" if source == "builtin" else _menagerie_file()))
-    if robot.site(SITE) is None:
-        robot.body("hand").add_site(name=SITE, pos=SITE_ON_HAND)
-    for body in robot.bodies:
+    stage = (scene_folder() / "panda_ik.xml").read_text()
+    robot, meshes = _menagerie_panda() if source == "menagerie" else ((scene_folder() / "panda.xml").read_bytes(), {})
+    spec = mujoco.MjSpec.from_string(stage, include={"panda.xml": robot}, assets=meshes)
+    if spec.site(SITE) is None:
+        spec.body("hand").add_site(name=SITE, pos=SITE_ON_HAND)
+    for body in spec.body("link0").find_all("body"):
         body.gravcomp = float(gravity_compensation)
-    stage.attach(robot, frame=stage.worldbody.add_frame(), prefix="")
-    return Arm.from_model(stage.compile(), SITE, PANDA_JOINTS, home="home")
+    return Arm.from_model(spec.compile(), SITE, PANDA_JOINTS, home="home")
 
 
 def planar2() -> Arm:
@@ -93,17 +93,17 @@ def planar(n: int = 2, lengths: float | Sequence[float] = 1.0) -> Arm:
     return Arm.from_model(spec.compile(), SITE)
 
 
-def _menagerie_file() -> Path:
+def _menagerie_panda() -> tuple[bytes, dict[str, bytes]]:
+    """The public model's XML, and the meshes that it names."""
     try:
         import mujoco_menagerie
     except ImportError:
-        raise RuntimeError(
-            "source='menagerie' needs the package mujoco-menagerie: pip install mujoco-menagerie"
-        ) from None
+        raise RuntimeError("source='menagerie' needs a package: pip install mujoco-menagerie") from None
     try:
-        return Path(mujoco_menagerie.get("franka_emika_panda").xml("panda"))
+        files = mujoco_menagerie.get("franka_emika_panda").assets("panda")
     except (mujoco_menagerie.MenagerieError, OSError) as error:
         raise RuntimeError(
             f"the public Panda can be neither found nor downloaded ({error}). Point MENAGERIE_ROOT at a folder that "
             "holds franka_emika_panda/, connect to the network once, or use source='builtin'."
         ) from error
+    return files.pop("panda.xml"), files

@@ -245,12 +245,21 @@ def _require_position_actuators(arm: Arm) -> None:
     for name, actuator in zip(arm.joint_names, arm.actuators, strict=True):
         if actuator < 0:
             raise ValueError(f"joint {name!r} has no actuator; the loop needs a position actuator on every joint")
-        stiffness = model.actuator_gainprm[actuator, 0]
-        if (
-            model.actuator_biastype[actuator] != int(mujoco.mjtBias.mjBIAS_AFFINE)
-            or model.actuator_biasprm[actuator, 1] != -stiffness
-        ):
-            raise ValueError(f"the actuator of joint {name!r} is not a position actuator (gain kp, bias -kp q)")
+        gain, bias = model.actuator_gainprm[actuator], model.actuator_biasprm[actuator]
+        is_servo = (
+            model.actuator_gaintype[actuator] == int(mujoco.mjtGain.mjGAIN_FIXED)
+            and model.actuator_biastype[actuator] == int(mujoco.mjtBias.mjBIAS_AFFINE)
+            and gain[0] > 0
+            and bias[0] == 0
+            and bias[1] == -gain[0]
+        )
+        # An integrated-velocity actuator has a servo's gains, and a gear turns its setpoint into another angle.
+        integrates = model.actuator_dyntype[actuator] == int(mujoco.mjtDyn.mjDYN_INTEGRATOR)
+        if not is_servo or integrates or model.actuator_gear[actuator, 0] != 1:
+            raise ValueError(
+                f"the actuator of joint {name!r} is not a position actuator (gain kp > 0, bias -kp q, gear 1, "
+                "the control its setpoint)"
+            )
 
 
 def _fast_index(indices: np.ndarray) -> np.ndarray | slice:

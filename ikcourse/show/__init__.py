@@ -7,8 +7,9 @@ show.film([run], ["lambda = 0.01"], alt="...")
 """
 
 from ikcourse.show.figures import draw_ellipse, draw_planar_arm, velocity_ellipse
-from ikcourse.show.film import film, frames_of, pictures, still
+from ikcourse.show.films import film, frames_of, pictures, still
 from ikcourse.show.style import COLOURS, label_lines, use_style
+from ikcourse.show.tables import table
 
 __all__ = [
     "COLOURS",
@@ -19,6 +20,7 @@ __all__ = [
     "label_lines",
     "pictures",
     "still",
+    "table",
     "use_style",
     "velocity_ellipse",
 ]

@@ -12,6 +12,7 @@ from ikcourse.track import Controller
 
 BACKSPACE = 259
 """GLFW's code of the key that resets."""
+FRAMES_A_SECOND = 60
 
 
 def follow_mocap(controller: Controller) -> None:
@@ -46,6 +47,8 @@ def view(arm: Arm, law: Law, integration_dt: float = 0.5, max_joint_speed: float
     except Exception as error:
         raise RuntimeError(f"MuJoCo's viewer could not open a window: {error}") from error
     print("Double-click the target, then Ctrl + right-drag moves it and Ctrl + left-drag turns it. Backspace resets.")
+    timestep = arm.model.opt.timestep
+    steps_a_frame = max(1, round(1 / (FRAMES_A_SECOND * timestep)))
     with window:
         while window.is_running():
             began = time.perf_counter()
@@ -53,9 +56,10 @@ def view(arm: Arm, law: Law, integration_dt: float = 0.5, max_joint_speed: float
                 if BACKSPACE in pressed:
                     pressed.clear()
                     arm.reset(controller.data)
-                follow_mocap(controller)
+                for _ in range(steps_a_frame):
+                    follow_mocap(controller)
             window.sync()
-            time.sleep(max(0.0, arm.model.opt.timestep - (time.perf_counter() - began)))
+            time.sleep(max(0.0, steps_a_frame * timestep - (time.perf_counter() - began)))
 
 
 def _require_display() -> None:

@@ -132,3 +132,29 @@ def write(rows: Iterable[Row], file: Path) -> None:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(header())
         writer.writerows(map(printed, rows))
+
+
+def read(file: Path) -> list[Row]:
+    """Read a table that `write` wrote.
+
+    Raises:
+        ValueError: the file holds another table.
+    """
+    convert = {"damping": float, "end_state": EndState, "clipped_steps": int}
+    with file.open(newline="") as stream:
+        lines = csv.DictReader(stream)
+        if lines.fieldnames != header():
+            raise ValueError(f"{file} must have the columns {header()}; it has {lines.fieldnames}")
+        return [Row(**{name: convert.get(name, float)(text) for name, text in line.items()}) for line in lines]
+
+
+def agree(a: Row, b: Row) -> bool:
+    """Whether two runs are the same run: every printed digit where the arm came home, the same fold where it did not.
+
+    A folded arm rests against the floor and itself, which magnifies the last bit of rounding into the third digit.
+    """
+    if a.end_state is EndState.HEALTHY or b.end_state is EndState.HEALTHY:
+        return printed(a) == printed(b)
+    same_fold = (a.damping, a.end_state, a.clipped_steps) == (b.damping, b.end_state, b.clipped_steps)
+    tolerances = {"drift_rad": 0.002, "final_error_m": 0.001, "peak_speed_rad_s": 0.02, "rms_position_m": 0.001}
+    return same_fold and all(abs(getattr(a, name) - getattr(b, name)) <= bound for name, bound in tolerances.items())

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import base64
 import html
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import mujoco
@@ -21,13 +22,15 @@ NO_OPENGL = (
     "On Debian and Ubuntu, install libegl1 libgl1-mesa-dri libopengl0 and run the page again."
 )
 LABEL_HEIGHT = 30
+FILM_QUALITY = {"numslices": 20, "numstacks": 12, "shadowsize": 512}
+"""A film has hundreds of frames, most of them drawn in software: coarser shapes and shadows, four times as fast."""
 
 
 class NoOpenGL(RuntimeError):
     """This machine cannot draw: MuJoCo found no OpenGL context."""
 
 
-def frames_of(run: Run, fps: float = 30, width: int = 480, height: int = 360, camera: str = "side") -> np.ndarray:
+def frames_of(run: Run, fps: float = 20, width: int = 480, height: int = 360, camera: str = "side") -> np.ndarray:
     """The run as pictures, (frames, height, width, 3) uint8, the mocap target where the path has it.
 
     Raises:
@@ -40,7 +43,7 @@ def frames_of(run: Run, fps: float = 30, width: int = 480, height: int = 360, ca
     steps = np.unique(np.searchsorted(times, np.arange(0, times[-1] + 1e-9, 1 / fps)).clip(max=len(times) - 1))
     data = arm.data()
     frames = np.empty((len(steps), height, width, 3), np.uint8)
-    with _renderer(arm, height, width) as renderer:
+    with _renderer(arm, height, width, FILM_QUALITY) as renderer:
         for picture, k in zip(frames, steps, strict=True):
             _show_at(arm, data, run.q[k], run.path.positions[k], run.path.quaternions[k])
             renderer.update_scene(data, camera)
@@ -54,7 +57,7 @@ def still(
     """One picture of the arm at q (n,), by default home, (height, width, 3) uint8; raises as `frames_of`."""
     _require_camera(arm, camera)
     data = arm.data(q)
-    with _renderer(arm, height, width) as renderer:
+    with _renderer(arm, height, width, {}) as renderer:
         renderer.update_scene(data, camera)
         return renderer.render().copy()
 
@@ -64,7 +67,7 @@ def film(
     labels: Sequence[str],
     alt: str,
     caption: str = "",
-    fps: float = 30,
+    fps: float = 20,
     width: int = 400,
     height: int = 400,
     camera: str = "side",
@@ -137,14 +140,24 @@ def _show_at(arm: Arm, data: mujoco.MjData, q: np.ndarray, position: np.ndarray,
     mujoco.mj_forward(arm.model, data)
 
 
-def _renderer(arm: Arm, height: int, width: int) -> mujoco.Renderer:
-    """A renderer; what OpenGL raises where it is missing depends on the platform, so every error counts."""
+@contextmanager
+def _renderer(arm: Arm, height: int, width: int, quality: dict[str, int]) -> Iterator[mujoco.Renderer]:
+    """A renderer of this quality. What OpenGL raises where it is missing depends on the platform, so all count."""
+    settings = arm.model.vis.quality
+    before = {name: getattr(settings, name) for name in quality}
     try:
-        return mujoco.Renderer(arm.model, height, width)
+        for name, value in quality.items():
+            setattr(settings, name, value)
+        renderer = mujoco.Renderer(arm.model, height, width)
     except ValueError:  # the picture is larger than the model's offscreen buffer
         raise
     except Exception as error:
         raise NoOpenGL(f"{NO_OPENGL} ({error})") from error
+    finally:
+        for name, value in before.items():
+            setattr(settings, name, value)
+    with renderer:
+        yield renderer
 
 
 def _require_camera(arm: Arm, camera: str) -> None:
