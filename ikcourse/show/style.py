@@ -18,8 +18,8 @@ COLOURS = {
     "neutral": "#5B6770",
     "faint": "#B8C0C6",
 }
-"""What each colour means. Target, healthy, collapsed and exact are Okabe and Ito's (2008), which colour-blind readers can
-tell apart; the rest differ from them in lightness too."""
+"""What each colour means. Target, healthy, collapsed and exact are Okabe and Ito's (2008), which colour-blind readers
+can tell apart; the rest differ from them in lightness too."""
 
 
 def use_style() -> None:
