@@ -33,9 +33,11 @@ def table(header: Sequence[str], rows: Iterable[Sequence[object]], caption: str 
 
 
 def _cells(tag: str, row: Sequence[str], right: Sequence[bool]) -> str:
+    styles = ["text-align:right" if number else "text-align:left" for number in right]
+    if tag == "td":  # a number is never broken over two lines, a name may be
+        styles = [f"{style};white-space:nowrap" if number else style for style, number in zip(styles, right, strict=True)]
     return "".join(
-        f'<{tag} style="text-align:{"right" if number else "left"}">{html.escape(cell)}</{tag}>'
-        for cell, number in zip(row, right, strict=True)
+        f'<{tag} style="{style}">{html.escape(cell)}</{tag}>' for cell, style in zip(row, styles, strict=True)
     )
 
 
