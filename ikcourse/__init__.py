@@ -1,9 +1,11 @@
 """Differential inverse kinematics you can run: the package behind the book *Out of Rank*.
 
-import ikcourse as ik
+Three lines follow a path under physics:
 
-arm = ik.panda()
-run = ik.track(arm, ik.reach_and_return(arm, reach=0.70), ik.DampedLeastSquares(damping=1e-2))
+    import ikcourse as ik
+
+    arm = ik.panda()
+    run = ik.track(arm, ik.reach_and_return(arm, reach=0.70), ik.DampedLeastSquares(damping=1e-2))
 """
 
 import os

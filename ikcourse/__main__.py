@@ -94,10 +94,8 @@ def _damping(options: argparse.Namespace) -> None:
 
 
 def _viewer(options: argparse.Namespace) -> None:
-    try:
-        from ikcourse.show import viewer
-    except ModuleNotFoundError as error:
-        raise RuntimeError(f"the viewer needs the book's packages ({error}): pip install 'ikcourse[book]'") from error
+    from ikcourse.show import viewer
+
     law = DampedLeastSquares(options.damping, options.nullspace_gain)
     if not options.max_angvel >= 0:
         raise ValueError(f"--max-angvel must not be negative; got {options.max_angvel}")

@@ -211,9 +211,9 @@ def test_backspace_puts_everything_back(monkeypatch):
     np.testing.assert_allclose(data.mocap_pos, arm.model.key_mpos.reshape(-1, 3))
 
 
-def test_the_numbers_need_nothing_that_draws():
+def test_the_numbers_and_the_viewer_need_nothing_that_draws():
     code = (
-        "import ikcourse as ik, sys; arm = ik.panda(); "
+        "import ikcourse as ik, sys; from ikcourse.show import viewer; arm = ik.panda(); "
         "ik.track(arm, ik.hold(arm, 0.02), ik.DampedLeastSquares()); "
         "drawn = [m for m in ('matplotlib', 'mediapy', 'ipywidgets', 'PIL') if m in sys.modules]; "
         "assert not drawn, drawn"

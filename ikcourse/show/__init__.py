@@ -1,9 +1,11 @@
 """Showing: figures, films and MuJoCo's viewer. The only floor that draws; nothing below it imports it.
 
-from ikcourse import show
+What draws (matplotlib, OpenGL, the encoder) is imported when it is first used, so that the viewer needs none of it:
 
-show.use_style()
-show.film([run], ["lambda = 0.01"], alt="...")
+    from ikcourse import show
+
+    show.use_style()
+    show.film([run], ["lambda = 0.01"], alt="...")
 """
 
 from ikcourse.show.figures import draw_ellipse, draw_planar_arm, velocity_ellipse

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.axes import Axes
 
 from ikcourse.arm import Arm
 from ikcourse.jacobian import site_pose
 from ikcourse.show.style import COLOURS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 def velocity_ellipse(jacobian: np.ndarray, points: int = 181) -> np.ndarray:

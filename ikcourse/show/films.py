@@ -6,22 +6,22 @@ import base64
 import html
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import mujoco
 import numpy as np
-from IPython.display import HTML
-from PIL import Image, ImageDraw, ImageFont
 
 from ikcourse.arm import Arm
-from ikcourse.show.style import COLOURS
 from ikcourse.track import Run
+
+if TYPE_CHECKING:
+    from IPython.display import HTML
 
 NO_OPENGL = (
     "No picture here: MuJoCo found no OpenGL on the machine that ran this page. The numbers do not need it. "
     "On Debian and Ubuntu, install libegl1 libgl1-mesa-dri libopengl0 and run the page again."
 )
-LABEL_HEIGHT = 30
+LABEL_HEIGHT = 36
 FILM_QUALITY = {"numslices": 20, "numstacks": 12, "shadowsize": 512}
 """A film has hundreds of frames, most of them drawn in software: coarser shapes and shadows, four times as fast."""
 
@@ -89,6 +89,9 @@ def film(
     Raises:
         ValueError: there is no run, or not one label for each.
     """
+    import mediapy
+    from IPython.display import HTML
+
     if not runs or len(labels) != len(runs):
         raise ValueError(f"need at least one run and a label for each; got {len(runs)} runs, {len(labels)} labels")
     try:
@@ -100,8 +103,6 @@ def film(
         return HTML(f'<p class="no-opengl">{NO_OPENGL}</p>')
     length = min(map(len, panels))
     frames = np.concatenate([panel[:length] for panel in panels], axis=2)
-    import mediapy
-
     _use_packaged_ffmpeg()
     movie = mediapy.compress_video(frames, fps=fps, qp=28)
     cover = mediapy.compress_image(frames[round(poster * (length - 1))], fmt="jpeg")
@@ -117,11 +118,13 @@ def film(
 
 def pictures(images: Sequence[np.ndarray], labels: Sequence[str], alt: str, caption: str = "") -> HTML:
     """Stills side by side, as `film` shows runs; raises ValueError as it does."""
+    import mediapy
+    from IPython.display import HTML
+
     if not images or len(labels) != len(images):
         raise ValueError(
             f"need at least one image and a label for each; got {len(images)} images, {len(labels)} labels"
         )
-    import mediapy
 
     row = np.concatenate(
         [_labelled(image[None], label)[0] for image, label in zip(images, labels, strict=True)], axis=1
@@ -168,10 +171,10 @@ def _require_camera(arm: Arm, camera: str) -> None:
 
 def _labelled(frames: np.ndarray, label: str) -> np.ndarray:
     """The frames below a strip that carries their label."""
+    from PIL import Image, ImageDraw, ImageFont
+
     strip = Image.new("RGB", (frames.shape[2], LABEL_HEIGHT), "white")
-    ImageDraw.Draw(strip).text(
-        (10, LABEL_HEIGHT // 2), label, COLOURS["neutral"], ImageFont.load_default(18), anchor="lm"
-    )
+    ImageDraw.Draw(strip).text((10, LABEL_HEIGHT // 2), label, "#222222", ImageFont.load_default(22), anchor="lm")
     above = np.broadcast_to(np.asarray(strip), (len(frames), *np.asarray(strip).shape))
     return np.concatenate([above, frames], axis=1)
 

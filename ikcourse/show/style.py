@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import matplotlib as mpl
 import numpy as np
-from cycler import cycler
-from matplotlib.axes import Axes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 COLOURS = {
     "target": "#E69F00",
@@ -27,6 +27,9 @@ def use_style() -> None:
 
     Figures are drawn dark on white; the book's stylesheet turns their lightness around in dark mode and keeps the hues.
     """
+    import matplotlib as mpl
+    from cycler import cycler
+
     mpl.rcParams.update(
         {
             "figure.figsize": (6.6, 3.7),

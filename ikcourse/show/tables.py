@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
-from IPython.display import HTML
+if TYPE_CHECKING:
+    from IPython.display import HTML
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[object]], caption: str = "") -> HTML:
@@ -19,6 +21,8 @@ def table(header: Sequence[str], rows: Iterable[Sequence[object]], caption: str 
     Raises:
         ValueError: a row has more or fewer cells than the header.
     """
+    from IPython.display import HTML
+
     cells = [[str(cell) for cell in row] for row in rows]
     for row in cells:
         if len(row) != len(header):
@@ -35,7 +39,9 @@ def table(header: Sequence[str], rows: Iterable[Sequence[object]], caption: str 
 def _cells(tag: str, row: Sequence[str], right: Sequence[bool]) -> str:
     styles = ["text-align:right" if number else "text-align:left" for number in right]
     if tag == "td":  # a number is never broken over two lines, a name may be
-        styles = [f"{style};white-space:nowrap" if number else style for style, number in zip(styles, right, strict=True)]
+        styles = [
+            f"{style};white-space:nowrap" if number else style for style, number in zip(styles, right, strict=True)
+        ]
     return "".join(
         f'<{tag} style="{style}">{html.escape(cell)}</{tag}>' for cell, style in zip(row, styles, strict=True)
     )
