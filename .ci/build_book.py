@@ -1,0 +1,134 @@
+"""Build the book: run the chapters that changed, two at a time, then Jupyter Book with warnings as errors.
+
+    python .ci/build_book.py [FOLDER]        FOLDER holds _config.yml and _toc.yml; default: this repository
+
+Two stamps in _build keep an incremental build honest. `code` is what the chapters were run with: when the package, the
+scenes, the results or an installed version changes, every stored run is dropped, since Jupyter's cache looks at the
+chapter alone. `built` is written only after a build without a warning: a failed build is followed by a full one, since
+an incremental one repeats no warning of a page that it does not read again. Where nothing changed, nothing is done.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from importlib.metadata import distributions
+from pathlib import Path
+
+import yaml
+from jupyter_cache import get_cache
+from jupyter_cache.executors.utils import create_cache_bundle, single_nb_execution
+from kernels import AsyncSocketKernelManager
+
+ROOT = Path(__file__).resolve().parents[1]
+CODE = ("ikcourse", "scene", "results")
+FIRST_PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>Out of Rank</title><link rel="icon" href="_static/favicon.svg">
+<meta http-equiv="refresh" content="0; url={start}.html"></head>
+<body><a href="{start}.html">Out of Rank</a></body></html>
+"""
+SETTINGS = ("_config.yml", "_toc.yml")
+
+
+def fingerprint(folder: Path, names: tuple[str, ...]) -> str:
+    """Of the named files and everything in the named folders."""
+    digest = hashlib.sha256()
+    for name in names:
+        place = folder / name
+        for file in sorted(place.rglob("*")) if place.is_dir() else [place]:
+            if file.is_file() and not {"__pycache__", ".ipynb_checkpoints"} & set(file.parts):
+                digest.update(f"{file.relative_to(folder).as_posix()}\n".encode() + file.read_bytes())
+    return digest.hexdigest()
+
+
+def installed() -> str:
+    return "\n".join(sorted(f"{d.metadata['Name']} {d.version}" for d in distributions()))
+
+
+def chapters(folder: Path) -> list[Path]:
+    """The notebooks that _toc.yml names."""
+    toc = yaml.safe_load((folder / "_toc.yml").read_text(encoding="utf-8"))
+    names = [toc["root"]]
+    for part in toc.get("parts", [toc]):
+        names += [chapter["file"] for chapter in part.get("chapters", part.get("sections", []))]
+    files = [folder / name if name.endswith(".ipynb") else folder / f"{name}.ipynb" for name in names]
+    return [file for file in files if file.is_file()]
+
+
+def run_chapters(folder: Path) -> None:
+    """Fill the cache with the chapters that it does not hold; what raises is left for Jupyter Book to report."""
+    config = yaml.safe_load((folder / "_config.yml").read_text(encoding="utf-8"))
+    cache = get_cache(str(folder / "_build" / ".jupyter_cache"))
+    waiting = []
+    for file in chapters(folder):
+        record = cache.add_nb_to_project(str(file))
+        if cache.get_cached_project_nb(record.pk) is None:
+            waiting.append(record)
+
+    def run(record):  # type: ignore[no-untyped-def]
+        chapter = cache.get_project_notebook(record.pk)
+        result = single_nb_execution(
+            chapter.nb,
+            cwd=str(Path(record.uri).parent),
+            timeout=config["execute"]["timeout"],
+            allow_errors=False,
+            kernel_manager_class=AsyncSocketKernelManager,
+        )
+        return chapter, result
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for chapter, result in pool.map(run, waiting):
+            name = Path(chapter.uri).name
+            if result.err is None:
+                cache.cache_notebook_bundle(
+                    create_cache_bundle(chapter, result.cwd, None, result.time, None),
+                    check_validity=False,
+                    overwrite=True,
+                )
+                print(f"   ran {name} in {result.time:.0f} s", flush=True)
+            else:
+                print(f"   {name} raised after {result.time:.0f} s", flush=True)
+
+
+def build(folder: Path) -> int:
+    """Return 0, or the exit code of the build that failed."""
+    began, output = time.monotonic(), folder / "_build"
+    code, built = output / "code", output / "built"
+    code_now = f"{fingerprint(folder, CODE)}\n{installed()}"
+    built_now = f"{fingerprint(folder, SETTINGS)}\n{code_now}"
+    output.mkdir(exist_ok=True)
+    if not code.exists() or code.read_text() != code_now:
+        shutil.rmtree(output / ".jupyter_cache", ignore_errors=True)
+        code.write_text(code_now)
+    before = built.read_text() if built.exists() else ""
+    all_now = f"{built_now}\n{fingerprint(folder, ('book',))}"
+    if before == all_now and (output / "html" / "index.html").is_file():
+        print(f"-- nothing changed: {output / 'html' / 'index.html'}")
+        return 0
+    fresh = not before.startswith(built_now)
+    built.unlink(missing_ok=True)
+    if fresh:
+        shutil.rmtree(output / "html", ignore_errors=True)
+
+    print("-- building the book", flush=True)
+    run_chapters(folder)
+    main = "import sys; from jupyter_book.cli.main import main; sys.exit(main())"
+    command = [sys.executable, "-c", main, "build", str(folder), "-W", "-n", "--keep-going", "-q"]
+    done = subprocess.run(command + ["--all"] * fresh, stdout=subprocess.DEVNULL)
+    if done.returncode:
+        print(f"-- the build failed ({time.monotonic() - began:.0f} s)", flush=True)
+        return done.returncode
+    start = yaml.safe_load((folder / "_toc.yml").read_text(encoding="utf-8"))["root"]
+    (output / "html" / "index.html").write_text(FIRST_PAGE.format(start=start))
+    built.write_text(all_now)
+    print(f"-- {output / 'html' / 'index.html'} ({time.monotonic() - began:.0f} s)", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(build(Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else ROOT))
