@@ -32,7 +32,7 @@ FIRST_PAGE = """<!doctype html>
 <meta http-equiv="refresh" content="0; url={start}.html"></head>
 <body><a href="{start}.html">Out of Rank</a></body></html>
 """
-SETTINGS = ("_config.yml", "_toc.yml")
+SETTINGS = ("_config.yml", "_toc.yml", "book/assets")  # Sphinx copies a changed stylesheet only with a changed page
 
 
 def fingerprint(folder: Path, names: tuple[str, ...]) -> str:
