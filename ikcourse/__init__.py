@@ -21,7 +21,7 @@ if (
     # choice stays open: MuJoCo told to use a library that is not there cannot even be imported.
     os.environ.setdefault("MUJOCO_GL", "egl")
 
-from ikcourse import inverse, jacobian, laws, nullspace, paths, rotation, scenes
+from ikcourse import inverse, jacobian, laws, nullspace, objectives, paths, priority, rotation, scenes
 from ikcourse.arm import Arm
 from ikcourse.inverse import (
     adaptive_damping,
@@ -53,8 +53,27 @@ from ikcourse.laws import (
     TruncatedSVD,
     scale_to_speed_limit,
 )
-from ikcourse.nullspace import damped_with_secondary, manipulability, posture, project
-from ikcourse.paths import Path, circle, hold, reach_and_return, recorded
+from ikcourse.nullspace import (
+    damped_with_secondary,
+    jacobian_derivative,
+    leak,
+    leak_gain,
+    limit_repulsion,
+    manipulability,
+    manipulability_gradient,
+    posture,
+    project,
+)
+from ikcourse.objectives import (
+    LimitRepulsion,
+    ManipulabilityGradient,
+    PointTask,
+    Posture,
+    RecursivePriority,
+    SecondTask,
+)
+from ikcourse.paths import Path, circle, hold, reach_and_return, recorded, wide_loop
+from ikcourse.priority import priority_recursive, priority_robust
 from ikcourse.scenes import panda, planar, planar2
 from ikcourse.track import Controller, Run, track
 
@@ -64,9 +83,15 @@ __all__ = [
     "Controller",
     "DampedLeastSquares",
     "Law",
+    "LimitRepulsion",
+    "ManipulabilityGradient",
     "Path",
+    "PointTask",
+    "Posture",
     "PseudoInverse",
+    "RecursivePriority",
     "Run",
+    "SecondTask",
     "SelectivelyDamped",
     "State",
     "Transpose",
@@ -83,16 +108,25 @@ __all__ = [
     "hold",
     "inverse",
     "jacobian",
+    "jacobian_derivative",
     "jacobians_at",
     "laws",
+    "leak",
+    "leak_gain",
+    "limit_repulsion",
     "manipulability",
+    "manipulability_gradient",
     "nullspace",
+    "objectives",
     "panda",
     "paths",
     "planar",
     "planar2",
     "pose_error",
     "posture",
+    "priority",
+    "priority_recursive",
+    "priority_robust",
     "project",
     "pseudo_inverse",
     "reach_and_return",
@@ -106,4 +140,5 @@ __all__ = [
     "track",
     "transpose",
     "truncated",
+    "wide_loop",
 ]

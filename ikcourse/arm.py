@@ -138,6 +138,7 @@ def _id_of(model: mujoco.MjModel, kind: mujoco.mjtObj, word: str, name: str) -> 
             mujoco.mjtObj.mjOBJ_SITE: model.nsite,
             mujoco.mjtObj.mjOBJ_JOINT: model.njnt,
             mujoco.mjtObj.mjOBJ_KEY: model.nkey,
+            mujoco.mjtObj.mjOBJ_BODY: model.nbody,
         }
         names = [mujoco.mj_id2name(model, kind, i) for i in range(counts[kind])]
         known = ", ".join(repr(n) for n in names if n) or "none that has a name"

@@ -61,33 +61,43 @@ class Law(Protocol):
 
 @dataclass(frozen=True)
 class DampedLeastSquares:
-    """qdot = z + J^T (J J^T + lambda^2 I)^-1 (e - J z), z = nullspace_gain * (q_home - q).
+    """qdot = z + J^T (J J^T + lambda^2 I)^-1 (e - J z): the pose, and secondary motions z in its null space.
+
+    z = nullspace_gain * (q_home - q) plus what each secondary objective asks for.
 
     Attributes:
         damping: lambda, >= 0; 0 is the pseudo-inverse.
         nullspace_gain: pull towards home through the null space [1/s], >= 0.
+        secondary: objectives, such as those of `ikcourse.objectives`: anything that can be bound to an arm and gives a
+            joint velocity (n,) from a `State`.
     """
 
     damping: float = 1e-2
     nullspace_gain: float = 0.0
+    secondary: tuple[Law, ...] = ()
 
     def __post_init__(self) -> None:
         _require_at_least_zero("damping", self.damping)
         _require_at_least_zero("nullspace_gain", self.nullspace_gain)
+        if not (isinstance(self.secondary, tuple) and all(hasattr(one, "bind") for one in self.secondary)):
+            raise ValueError(f"secondary must be a tuple of objectives, each with bind(arm); got {self.secondary!r}")
 
     def bind(self, arm: Arm) -> Step:
+        wishes = [objective.bind(arm) for objective in self.secondary]
+        if self.nullspace_gain > 0:
+            wishes.append(lambda state: self.nullspace_gain * (arm.home - state.q))
         solve = _damped_solver(self.damping, arm.n)
-        gain, home = self.nullspace_gain, arm.home
-        if gain == 0:
+        if not wishes:
             return lambda state: solve(state.jacobian, state.error)
-        if self.damping == 0:
-            return lambda state: nullspace.damped_with_secondary(
-                state.jacobian, state.error, gain * (home - state.q), 0.0
-            )
+        first, *others = wishes
 
         def step(state: State) -> np.ndarray:
-            posture = gain * (home - state.q)
-            return posture + solve(state.jacobian, state.error - state.jacobian @ posture)
+            z = first(state)
+            for other in others:
+                z = z + other(state)
+            if self.damping == 0:
+                return nullspace.damped_with_secondary(state.jacobian, state.error, z, 0.0)
+            return z + solve(state.jacobian, state.error - state.jacobian @ z)
 
         return step
 

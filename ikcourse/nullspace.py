@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from ikcourse._arrays import Array, is_zero, namespace_and_arrays, require_finite, require_last_axis
-from ikcourse.inverse import _inputs, damped, pseudo_inverse
+from ikcourse._arrays import (
+    Array,
+    is_zero,
+    namespace_and_arrays,
+    require_at_least_zero,
+    require_finite,
+    require_last_axis,
+)
+from ikcourse.inverse import _inputs, _rank_tolerance, damped
 
 
 def project(jacobian: Array, velocity: Array, damping: Array = 0.0) -> Any:
@@ -29,20 +37,64 @@ def project(jacobian: Array, velocity: Array, damping: Array = 0.0) -> Any:
     Source: Liegeois 1977; the damped form as in Chiaverini 1997.
     """
     undamped = is_zero(damping)
-    xp, (J, v, damping) = namespace_and_arrays(jacobian, velocity, damping)
-    if J.ndim < 2 or v.ndim < 1 or v.shape[-1] != J.shape[-1]:
-        raise ValueError(f"velocity must have shape (..., n) to fit jacobian {tuple(J.shape)}; got {tuple(v.shape)}")
-    require_finite("jacobian", J)
-    require_finite("velocity", v)
+    xp, J, v, damping = _jacobian_and_velocity(jacobian, velocity, damping)
     if undamped:
-        return _project_exactly(xp, J, v)
+        return _exactly(xp, J, v, xp.zeros_like(J[..., 0]))
     return v - damped(J, (J @ v[..., None])[..., 0], damping)
+
+
+def leak(jacobian: Array, velocity: Array, damping: Array) -> Any:
+    """What the task feels of a damped projection, J project(J, v): lambda^2 (J J^T + lambda^2 I)^-1 J v.
+
+    It is taken direction by direction from the SVD, U diag(leak_gain(sigma)) V^T v. Multiplying J by the projected
+    velocity gives the same number with an error of about eps sigma_1 |v|, which swamps the leak of a small lambda.
+
+    Args:
+        jacobian: J, (..., m, n).
+        velocity: v, (..., n).
+        damping: lambda >= 0, (...,) or scalar.
+
+    Returns:
+        (..., m), in J's row order; at most lambda / 2 times the norm of v.
+
+    Raises:
+        ValueError: as `project`.
+    """
+    xp, J, v, damping = _jacobian_and_velocity(jacobian, velocity, damping)
+    require_at_least_zero("damping", damping)
+    U, sigma, Vt = xp.linalg.svd(J, full_matrices=False)
+    return (U @ (leak_gain(sigma, damping) * (Vt @ v[..., None])[..., 0])[..., None])[..., 0]
+
+
+def leak_gain(sigma: Array, damping: Array) -> Any:
+    """Tool speed along a singular direction per unit of joint velocity sent through the damped projector.
+
+    lambda^2 sigma / (sigma^2 + lambda^2): zero at sigma = 0, lambda / 2 at its peak, sigma = lambda, and
+    lambda^2 / sigma far above it.
+
+    Args:
+        sigma: singular values of J, (..., k), >= 0.
+        damping: lambda >= 0, (...,) or scalar.
+
+    Returns:
+        (..., k), in J's units.
+
+    Raises:
+        ValueError: a value is negative or not finite.
+    """
+    xp, (sigma, damping) = namespace_and_arrays(sigma, damping)
+    require_at_least_zero("sigma", sigma)
+    require_at_least_zero("damping", damping)
+    squared = damping[..., None] ** 2
+    denominator = sigma**2 + squared
+    return squared * sigma / xp.where(denominator > 0, denominator, xp.ones_like(denominator))
 
 
 def damped_with_secondary(jacobian: Array, error: Array, secondary: Array, damping: Array) -> Any:
     """Damped least squares with a secondary joint velocity in its null space, from one solve.
 
     damped(J, e) + project(J, z) = z + damped(J, e - J z): the matrix J J^T + lambda^2 I is factored once for both.
+    With lambda = 0 one SVD of J serves both.
 
     Args:
         jacobian: J, (..., m, n).
@@ -57,12 +109,12 @@ def damped_with_secondary(jacobian: Array, error: Array, secondary: Array, dampi
         ValueError: as `damped`.
     """
     undamped = is_zero(damping)
-    _, J, e, damping = _inputs(jacobian, error, damping)
+    xp, J, e, damping = _inputs(jacobian, error, damping)
     _, (z, _) = namespace_and_arrays(secondary, J)
     require_last_axis("secondary", z, J.shape[-1])
     require_finite("secondary", z)
     if undamped:
-        return pseudo_inverse(J, e) + project(J, z)
+        return _exactly(xp, J, z, e)
     return z + damped(J, e - (J @ z[..., None])[..., 0], damping)
 
 
@@ -70,6 +122,35 @@ def posture(q: Array, q_home: Array, gain: Array) -> Any:
     """The joint velocity gain * (q_home - q) that returns to a posture; q, q_home (..., n) [rad], gain [1/s]."""
     _, (q, q_home, gain) = namespace_and_arrays(q, q_home, gain)
     return gain[..., None] * (q_home - q)
+
+
+def limit_repulsion(q: Array, lower: Array, upper: Array, gain: Array, margin: Array) -> Any:
+    """The joint velocity that pushes a joint out of the margins before its limits, and leaves it alone elsewhere.
+
+    gain * depth, the depth being how far q has come into the margin: minus the gradient of gain * depth^2 / 2. It is
+    continuous, zero in the open, and at the limit itself gain * margin.
+
+    Args:
+        q: joint positions, (..., n) [rad] or [m].
+        lower, upper: limits, (n,); infinite where there is none.
+        gain: (...,) or scalar, >= 0 [1/s].
+        margin: how far before a limit it sets in, scalar or (n,), >= 0 [rad] or [m].
+
+    Returns:
+        (..., n) [rad/s] or [m/s].
+
+    Raises:
+        ValueError: gain or margin is negative or not finite, or q is not finite.
+
+    Source: Khatib 1986 (artificial potentials at joint limits); Liegeois 1977 (their gradient through the null space).
+    """
+    xp, (q, lower, upper, gain, margin) = namespace_and_arrays(q, lower, upper, gain, margin)
+    require_finite("q", q)
+    require_at_least_zero("gain", gain)
+    require_at_least_zero("margin", margin)
+    below, above = lower + margin - q, q - (upper - margin)
+    zero = xp.zeros_like(q)
+    return gain[..., None] * (xp.where(below > 0, below, zero) - xp.where(above > 0, above, zero))
 
 
 def manipulability(jacobian: Array) -> Any:
@@ -88,8 +169,82 @@ def manipulability(jacobian: Array) -> Any:
     return product if J.shape[-1] >= J.shape[-2] else xp.zeros_like(product)
 
 
-def _project_exactly(xp: Any, J: Any, v: Any) -> Any:
-    _, sigma, Vt = xp.linalg.svd(J, full_matrices=False)
-    exists = sigma > max(J.shape[-2:]) * xp.finfo(J.dtype).eps * sigma[..., :1]
-    along = xp.where(exists, (Vt @ v[..., None])[..., 0], xp.zeros_like(sigma))
-    return v - (xp.matrix_transpose(Vt) @ along[..., None])[..., 0]
+def jacobian_derivative(jacobian: Array) -> Any:
+    """How the geometric Jacobian of a serial chain moves with its joints, dJ/dq, from J alone.
+
+    Joint i carries what comes after it around its axis: with columns (v, w), dJ_j/dq_i = (w_i x v_j, w_i x w_j) for
+    i <= j, and (w_j x v_i, 0) for i > j. A slide has w = 0, and the same formula.
+
+    Args:
+        jacobian: J, (..., 6, n), linear before angular, world axes, columns from the base to the tip.
+
+    Returns:
+        (..., 6, n, n): the last axis is the joint i that moves.
+
+    Raises:
+        ValueError: J does not have six rows, or is not finite.
+
+    Source: Haviland and Corke 2023, part II (the manipulator Hessian).
+    """
+    xp, (J,) = namespace_and_arrays(jacobian)
+    if J.ndim < 2 or J.shape[-2] != 6:
+        raise ValueError(f"jacobian must have shape (..., 6, n); got {tuple(J.shape)}")
+    require_finite("jacobian", J)
+    axes = J[..., 3:, None, :]
+    linear = xp.linalg.cross(*xp.broadcast_arrays(axes, J[..., :3, :, None]), axis=-3)
+    angular = xp.linalg.cross(*xp.broadcast_arrays(axes, J[..., 3:, :, None]), axis=-3)
+    linear = xp.tril(linear) + xp.matrix_transpose(xp.tril(linear, k=-1))
+    return xp.concat([linear, xp.tril(angular, k=-1)], axis=-3)
+
+
+def manipulability_gradient(jacobian: Array, rows: Sequence[int] = (0, 1, 2, 3, 4, 5)) -> Any:
+    """The gradient of `manipulability` over the joints: the direction in which the arm gets away from singularities.
+
+    dw/dq_i = w tr(J^+ dJ/dq_i), as a sum over singular directions in which nothing is divided:
+    (product of the other sigmas) u^T dJ/dq_i v. It stays finite at a singularity, where w has a kink and the answer is
+    one of its two slopes.
+
+    w multiplies metres by radians. In another unit of length w and its gradient change by one factor, c^3 for six
+    rows: the direction stays, but a gain tuned in metres means something else in millimetres. Between a hinge and a
+    slide the direction itself depends on the unit.
+
+    Args:
+        jacobian: J, (..., 6, n), as `jacobian_derivative`.
+        rows: which rows make the task, such as (0, 1) for a planar arm, whose six rows have w = 0 everywhere.
+
+    Returns:
+        (..., n), w's unit per [rad] or [m]; zero for an arm with fewer joints than rows.
+
+    Raises:
+        ValueError: as `jacobian_derivative`.
+
+    Source: Yoshikawa 1985; Park, Chung and Youm 1999 (the gradient).
+    """
+    moving = jacobian_derivative(jacobian)
+    xp, (J,) = namespace_and_arrays(jacobian)
+    wanted = xp.asarray(list(rows))
+    J, moving = xp.take(J, wanted, axis=-2), xp.take(moving, wanted, axis=-3)
+    if J.shape[-1] < J.shape[-2]:
+        return xp.zeros_like(J[..., 0, :])
+    U, sigma, Vt = xp.linalg.svd(J, full_matrices=False)
+    itself = xp.eye(sigma.shape[-1], dtype=J.dtype)
+    others = xp.prod(sigma[..., None, :] * (1 - itself) + itself, axis=-1)
+    return xp.sum(((U * others[..., None, :]) @ Vt)[..., None] * moving, axis=(-3, -2))
+
+
+def _exactly(xp: Any, J: Any, v: Any, e: Any) -> Any:
+    """The velocity nearest to v that makes J qdot = e: v + V_r (e along U_r / sigma - V_r^T v), from one SVD."""
+    U, sigma, Vt = xp.linalg.svd(J, full_matrices=False)
+    exists = sigma > _rank_tolerance(xp, J) * sigma[..., :1]
+    asked = (xp.matrix_transpose(U) @ e[..., None])[..., 0] / xp.where(exists, sigma, xp.ones_like(sigma))
+    along = xp.where(exists, asked - (Vt @ v[..., None])[..., 0], xp.zeros_like(sigma))
+    return v + (xp.matrix_transpose(Vt) @ along[..., None])[..., 0]
+
+
+def _jacobian_and_velocity(jacobian: Array, velocity: Array, damping: Array) -> tuple[Any, Any, Any, Any]:
+    xp, (J, v, damping) = namespace_and_arrays(jacobian, velocity, damping)
+    if J.ndim < 2 or v.ndim < 1 or v.shape[-1] != J.shape[-1]:
+        raise ValueError(f"velocity must have shape (..., n) to fit jacobian {tuple(J.shape)}; got {tuple(v.shape)}")
+    require_finite("jacobian", J)
+    require_finite("velocity", v)
+    return xp, J, v, damping

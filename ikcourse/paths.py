@@ -125,6 +125,50 @@ def circle(
     )
 
 
+def wide_loop(
+    arm: Arm,
+    duration: float = 8.0,
+    rest: float = 1.0,
+    size: tuple[float, float, float] = (0.208, -0.345, 0.114),
+) -> Path:
+    """Twice round a wide closed loop from the tool's home and back to it, then at rest, orientation held.
+
+    p = p_home + (a (cos th - 1), b sin th, c (1 - cos th) / 2) with th = 4 pi (u - sin(2 pi u) / (2 pi)) and
+    u = t / duration: it starts and ends at rest. An arm that only follows comes home in another posture.
+
+    Args:
+        arm: gives the home pose and the time step.
+        duration: of the two turns [s].
+        rest: how long the target then stays at home [s], >= 0.
+        size: a, b, c [m].
+
+    Raises:
+        ValueError: duration is shorter than a time step, rest is negative, or a value is not finite.
+    """
+    a, b, c = np.asarray(size, float)
+    if not np.isfinite([a, b, c]).all():
+        raise ValueError(f"size must be finite [m]; got {size}")
+    if not (np.isfinite(rest) and rest >= 0):
+        raise ValueError(f"rest must be finite and not negative [s]; got {rest}")
+    _times(arm, duration)  # refuses a duration that is none
+    times = _times(arm, duration + rest)
+    home, quaternion = site_pose(arm, arm.data())
+    turn = 2 * np.pi * np.minimum(times / duration, 1.0)
+    angle = 2 * turn - 2 * np.sin(turn)
+    rate = 4 * np.pi / duration * (1 - np.cos(turn))
+    change = 8 * (np.pi / duration) ** 2 * np.sin(turn)
+    cos, sin = np.cos(angle), np.sin(angle)
+    along = np.stack([-a * sin, b * cos, c * sin / 2], axis=1)  # dp / d angle
+    across = np.stack([-a * cos, -b * sin, c * cos / 2], axis=1)  # d^2 p / d angle^2
+    return _held_orientation(
+        times,
+        home + np.stack([a * (cos - 1), b * sin, c * (1 - cos) / 2], axis=1),
+        rate[:, None] * along,
+        change[:, None] * along + (rate**2)[:, None] * across,
+        quaternion,
+    )
+
+
 def hold(arm: Arm, duration: float = 2.0) -> Path:
     """The tool's home pose, for `duration` [s]."""
     times = _times(arm, duration)

@@ -190,7 +190,7 @@ def test_a_law_is_its_parameters_and_cannot_change():
     law = ik.DampedLeastSquares(damping=0.3)
     assert law == ik.DampedLeastSquares(0.3, 0.0)
     assert hash(law) == hash(ik.DampedLeastSquares(0.3))
-    assert repr(law) == "DampedLeastSquares(damping=0.3, nullspace_gain=0.0)"
+    assert repr(law) == "DampedLeastSquares(damping=0.3, nullspace_gain=0.0, secondary=())"
     with pytest.raises(dataclasses.FrozenInstanceError):
         law.damping = 1.0  # type: ignore[misc]
 

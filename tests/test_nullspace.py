@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import array_api_strict
 import numpy as np
 import pytest
 import scipy.linalg
@@ -9,7 +10,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ikcourse as ik
-from ikcourse.nullspace import damped_with_secondary, manipulability, posture, project
+from ikcourse.nullspace import (
+    damped_with_secondary,
+    jacobian_derivative,
+    leak,
+    leak_gain,
+    limit_repulsion,
+    manipulability,
+    manipulability_gradient,
+    posture,
+    project,
+)
+
+from .models import SHUFFLED, from_xml
 
 DAMPINGS = (1e-6, 1e-4, 1e-2, 1e-1, 1.0)
 SHAPES = [(6, 7), (3, 7), (6, 6), (6, 3), (1, 4), (2, 2)]
@@ -55,7 +68,7 @@ def test_the_task_does_not_feel_an_undamped_projection(planted_problem, smallest
     np.testing.assert_array_equal(project(np.zeros((6, 7)), z), z)
 
 
-def leak(projection, J: np.ndarray, z: np.ndarray, damping: float) -> float:
+def off_the_leak(projection, J: np.ndarray, z: np.ndarray, damping: float) -> float:
     """How far J times the projection is from lambda^2 (J J^T + lambda^2 I)^-1 J z, taken from the spectrum of J J^T."""
     felt = times(J, projection(J, z, damping))
     values, vectors = np.linalg.eigh(J @ np.swapaxes(J, -1, -2))
@@ -68,13 +81,13 @@ def leak(projection, J: np.ndarray, z: np.ndarray, damping: float) -> float:
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_damped_projection_leaks_exactly_what_it_should(planted_problem, shape, damping: float, rng) -> None:
     J, _, z = jacobians(planted_problem, rng, shape)
-    assert leak(project, J, z, damping) < 1e-12
+    assert off_the_leak(project, J, z, damping) < 1e-12
 
 
 def test_near_a_singularity_the_leak_is_the_formulas(planted_problem, rng: np.random.Generator) -> None:
     J, _, z = jacobians(planted_problem, rng, (6, 7), smallest=1e-3)
     for damping in DAMPINGS:
-        assert leak(project, J, z, damping) < 1e-12
+        assert off_the_leak(project, J, z, damping) < 1e-12
     at_the_singularity = times(J, project(J, z, 0.1))
     assert np.abs(at_the_singularity).max() > 1e-3  # the hand does move; without damping it would not
     assert np.abs(times(J, project(J, z))).max() < 1e-12
@@ -90,7 +103,7 @@ def test_near_a_singularity_the_leak_is_the_formulas(planted_problem, rng: np.ra
 )
 def test_a_wrong_projector_fails_the_leak(planted_problem, slip, rng: np.random.Generator) -> None:
     J, _, z = jacobians(planted_problem, rng, (6, 7))
-    assert leak(slip, J, z, 0.1) > 1e-4
+    assert off_the_leak(slip, J, z, 0.1) > 1e-4
 
 
 def test_zero_and_positive_damping_live_in_one_batch(planted_problem, rng: np.random.Generator) -> None:
@@ -213,3 +226,129 @@ def test_wrong_shapes_and_dampings_are_refused() -> None:
     ):
         with pytest.raises(ValueError, match=text):
             call()
+
+
+# --- the joint limits
+
+
+def test_limit_repulsion_acts_in_the_margins_only() -> None:
+    lower, upper = np.array([-1.0, -2.0, -np.inf]), np.array([1.0, 2.0, np.inf])
+
+    def push(*q: float) -> np.ndarray:
+        return limit_repulsion(np.array(q), lower, upper, 2.0, 0.3)
+
+    np.testing.assert_array_equal(push(0.6, -1.6, 1e6), 0)
+    np.testing.assert_allclose(push(0.9, -1.9, 0), [-0.4, 0.4, 0], atol=1e-15)
+    np.testing.assert_allclose(push(1.0, -2.0, 0), [-0.6, 0.6, 0], atol=1e-15)
+    np.testing.assert_allclose(push(1.1, -2.1, 0), [-0.8, 0.8, 0], atol=1e-15)
+    np.testing.assert_allclose(
+        limit_repulsion([[0.9, 0, 0]] * 2, lower, upper, [1.0, 3.0], [0.2, 0.1, 0.1]), [[-0.1, 0, 0], [-0.3, 0, 0]]
+    )
+
+
+def test_limit_repulsion_is_downhill_in_its_potential(rng: np.random.Generator) -> None:
+    lower, upper, gain, h = -np.ones(7), np.linspace(1, 2, 7), 3.0, 1e-6
+    q = rng.uniform(-1.2, 2.2, (50, 7))
+
+    def potential(q: np.ndarray) -> np.ndarray:
+        depth = np.maximum(lower + 0.4 - q, 0) + np.maximum(q - upper + 0.4, 0)
+        return gain * np.sum(depth**2, axis=-1) / 2
+
+    slope = [(potential(q + h * d) - potential(q - h * d)) / (2 * h) for d in np.eye(7)]
+    np.testing.assert_allclose(limit_repulsion(q, lower, upper, gain, 0.4), -np.stack(slope, axis=-1), atol=1e-6)
+
+
+def test_limit_repulsion_refuses_what_means_nothing() -> None:
+    q, lower, upper = np.zeros(3), -np.ones(3), np.ones(3)
+    for arguments, message in (
+        ((q * np.nan, lower, upper, 1.0, 0.1), "q must be finite"),
+        ((q, lower, upper, -1.0, 0.1), "gain must not be negative"),
+        ((q, lower, upper, 1.0, -0.1), "margin must not be negative"),
+        ((q, lower, upper, 1.0, np.inf), "margin must be finite"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            limit_repulsion(*arguments)
+
+
+# --- how J and w move with the joints
+
+
+def chains() -> list[ik.Arm]:
+    """The Panda; hinge, hinge, slide behind a ball joint; a planar arm."""
+    return [ik.panda(), from_xml(SHUFFLED, home="bent"), ik.planar(4, [0.5, 0.4, 0.3, 0.2])]
+
+
+def differences_of(function, q: np.ndarray, h: float = 1e-5) -> np.ndarray:
+    """Central differences over the joints, stacked on a new last axis."""
+    return np.stack([(function(q + h * d) - function(q - h * d)) / (2 * h) for d in np.eye(len(q))], axis=-1)
+
+
+@pytest.mark.parametrize("which", [0, 1, 2])
+def test_the_derivative_of_j_is_what_differences_of_mujocos_say(which: int, rng: np.random.Generator) -> None:
+    arm = chains()[which]
+    for _ in range(5):
+        q = arm.home + rng.uniform(-0.5, 0.5, arm.n)
+        want = differences_of(lambda q, arm=arm: ik.jacobians_at(arm, q), q)
+        got = jacobian_derivative(ik.jacobians_at(arm, q))
+        np.testing.assert_allclose(got, want, atol=2e-9)
+        if arm.n == 7:
+            assert np.abs(np.swapaxes(got, -1, -2) - want).max() > 0.1, "the break: which joint moves which column"
+
+
+@pytest.mark.parametrize(("which", "rows"), [(0, range(6)), (0, (0, 1, 2)), (0, (3, 4, 5)), (1, (0, 1)), (2, (0, 1))])
+def test_the_gradient_of_manipulability_is_what_differences_say(which: int, rows, rng: np.random.Generator) -> None:
+    arm, rows = chains()[which], list(rows)
+    q = arm.home + rng.uniform(-0.7, 0.7, (20, arm.n))
+    got = manipulability_gradient(ik.jacobians_at(arm, q), rows)
+
+    def w(q: np.ndarray) -> np.ndarray:
+        return manipulability(ik.jacobians_at(arm, q)[..., rows, :])
+
+    want = np.stack([differences_of(w, one) for one in q])
+    np.testing.assert_allclose(got, want, atol=1e-8)
+    assert np.abs(want).max() > 1e-2
+    assert got.shape == q.shape
+
+
+def test_the_gradient_stays_finite_at_a_singularity_where_w_has_a_kink() -> None:
+    """Two unit links: w = |sin q2|, whose slopes at the straight arm are +1 and -1."""
+    arm = ik.planar(2)
+    for q2, want in ((0.0, 1.0), (1e-9, 1.0), (-1e-9, -1.0), (np.pi / 2, 0.0), (2.0, np.cos(2.0))):
+        gradient = manipulability_gradient(ik.jacobians_at(arm, np.array([0.3, q2])), (0, 1))
+        assert abs(gradient[0]) < 1e-15
+        assert abs(abs(gradient[1]) - abs(want)) < 1e-7
+        if q2 != 0:
+            assert gradient[1] == pytest.approx(want, abs=1e-7)
+
+
+def test_another_unit_of_length_rescales_the_gradient_and_keeps_its_direction(rng: np.random.Generator) -> None:
+    arm = ik.panda()
+    J = ik.jacobians_at(arm, arm.home + rng.uniform(-0.3, 0.3, 7))
+    millimetres = np.concatenate([1000 * J[:3], J[3:]])
+    np.testing.assert_allclose(manipulability(millimetres), 1e9 * manipulability(J), rtol=1e-10)
+    gradient = manipulability_gradient(J)
+    np.testing.assert_allclose(manipulability_gradient(millimetres) / 1e9, gradient, atol=1e-12)
+    assert np.linalg.norm(gradient) > 1e-2
+
+
+def test_an_arm_with_fewer_joints_than_rows_has_no_gradient_and_rows_must_be_six() -> None:
+    arm = from_xml(SHUFFLED, home="bent")
+    np.testing.assert_array_equal(manipulability_gradient(ik.jacobians_at(arm, arm.home)), np.zeros(3))
+    for bad, message in ((np.ones((3, 7)), r"shape \(\.\.\., 6, n\)"), (np.full((6, 7), np.nan), "finite")):
+        with pytest.raises(ValueError, match=message):
+            manipulability_gradient(bad)
+
+
+def test_the_new_functions_keep_the_array_namespace(rng: np.random.Generator) -> None:
+    J, z, q = rng.normal(size=(4, 6, 7)), rng.normal(size=(4, 7)), rng.normal(size=(4, 7))
+    for function, arguments in (
+        (lambda J, z: leak(J, z, 0.1), (J, z)),
+        (lambda J: leak_gain(J[:, 0, :] ** 2, 0.1), (J,)),
+        (lambda q, z: limit_repulsion(q, z - 1, z + 1, 0.5, 0.3), (q, z)),
+        (jacobian_derivative, (J,)),
+        (manipulability_gradient, (J,)),
+        (lambda J, z: damped_with_secondary(J, z[:, :6], z, 0.0), (J, z)),
+    ):
+        got = function(*(array_api_strict.asarray(array) for array in arguments))
+        assert isinstance(got, type(array_api_strict.asarray(0.0)))
+        np.testing.assert_allclose(np.asarray(got), function(*arguments), rtol=1e-12, atol=1e-13)

@@ -134,6 +134,56 @@ def test_a_circle_that_makes_no_sense_is_refused(arm, arguments, message):
         ik.circle(arm, **arguments)
 
 
+def test_the_wide_loop_is_its_formula_from_home_to_home(arm):
+    path = ik.wide_loop(arm)
+    home, quaternion = home_pose(arm)
+    assert path.times.shape == (4500,)
+    u = np.minimum(path.times / 8, 1)
+    theta = 4 * np.pi * (u - np.sin(2 * np.pi * u) / (2 * np.pi))
+    x, y, z = (path.positions - home).T
+    np.testing.assert_allclose(x, 0.208 * (np.cos(theta) - 1), rtol=0, atol=1e-13)
+    np.testing.assert_allclose(y, -0.345 * np.sin(theta), rtol=0, atol=1e-13)
+    np.testing.assert_allclose(z, 0.114 * (1 - np.cos(theta)) / 2, rtol=0, atol=1e-13)
+    assert np.abs(path.positions[4000:] - home).max() < 1e-15
+    assert np.abs(path.quaternions - quaternion).max() < 1e-15
+    assert np.abs(path.twists[0]).max() == 0
+    assert np.abs(path.twists[4000:]).max() < 1e-15
+    check_derivatives(path, 1e-4, 1e-3)
+    finer = from_timestep(2e-4)
+    check_derivatives(ik.wide_loop(finer), 1e-6, 1e-4)
+    assert np.abs(path.accelerations[:, :3]).max() > 2
+
+
+def from_timestep(timestep):
+    """The Panda with another time step."""
+    arm = ik.panda()
+    arm.model.opt.timestep = timestep
+    return arm
+
+
+def test_the_wide_loop_can_have_another_size_and_pace(arm):
+    path = ik.wide_loop(arm, duration=2.0, rest=0.0, size=(0.1, 0.0, -0.2))
+    home, _ = home_pose(arm)
+    assert path.times.shape == (1000,)
+    np.testing.assert_allclose((path.positions - home).min(axis=0), [-0.2, 0, -0.2], atol=1e-5)
+    check_derivatives(path, 1e-2, 1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"duration": 0.0}, "duration"),
+        ({"duration": np.nan}, "duration"),
+        ({"rest": -1.0}, "rest"),
+        ({"rest": np.inf}, "rest"),
+        ({"size": (0.1, np.nan, 0.1)}, "size"),
+    ],
+)
+def test_a_wide_loop_that_makes_no_sense_is_refused(arm, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        ik.wide_loop(arm, **arguments)
+
+
 def test_hold_holds_home(arm):
     path = ik.hold(arm, 0.5)
     home, quaternion = home_pose(arm)
