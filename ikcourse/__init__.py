@@ -48,11 +48,14 @@ from ikcourse.laws import (
     Law,
     PseudoInverse,
     SelectivelyDamped,
+    SpeedLimited,
     State,
     Transpose,
     TruncatedSVD,
+    clip_to_speed_limit,
     scale_to_speed_limit,
 )
+from ikcourse.loop import Loop, Run, follow
 from ikcourse.nullspace import (
     damped_with_secondary,
     jacobian_derivative,
@@ -75,16 +78,20 @@ from ikcourse.objectives import (
 from ikcourse.paths import Path, circle, hold, reach_and_return, recorded, wide_loop
 from ikcourse.priority import priority_recursive, priority_robust
 from ikcourse.scenes import panda, planar, planar2
-from ikcourse.track import Controller, Run, track
+from ikcourse.torque import ComputedTorque, OperationalSpace, inverse_dynamics
+from ikcourse.track import Controller, droop, track
 
 __all__ = [
     "AdaptiveDamping",
     "Arm",
+    "ComputedTorque",
     "Controller",
     "DampedLeastSquares",
     "Law",
     "LimitRepulsion",
+    "Loop",
     "ManipulabilityGradient",
+    "OperationalSpace",
     "Path",
     "PointTask",
     "Posture",
@@ -93,20 +100,25 @@ __all__ = [
     "Run",
     "SecondTask",
     "SelectivelyDamped",
+    "SpeedLimited",
     "State",
     "Transpose",
     "TruncatedSVD",
     "adaptive_damping",
     "circle",
+    "clip_to_speed_limit",
     "damped",
     "damped_joint_space",
     "damped_svd",
     "damped_with_secondary",
+    "droop",
     "error_jacobian",
     "finite_difference_error_jacobian",
     "finite_difference_jacobian",
+    "follow",
     "hold",
     "inverse",
+    "inverse_dynamics",
     "jacobian",
     "jacobian_derivative",
     "jacobians_at",

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import mujoco
@@ -33,6 +33,7 @@ class State:
         error: e, (6,) [m] and [rad].
         target_position, target_quaternion, target_twist: the target, (3,), (4,), (6,).
         data: the simulation, kinematics current.
+        target_acceleration: the target's, (6,) [m/s^2] and [rad/s^2].
     """
 
     q: np.ndarray
@@ -45,6 +46,11 @@ class State:
     target_quaternion: np.ndarray
     target_twist: np.ndarray
     data: mujoco.MjData
+    target_acceleration: np.ndarray = field(default_factory=lambda: np.zeros(6))
+
+    def with_error(self, error: np.ndarray) -> State:
+        """The same state with another e, (6,), for a law that is asked for another twist."""
+        return replace(self, error=error)
 
 
 EPS = float(np.finfo(float).eps)
@@ -169,6 +175,45 @@ class SelectivelyDamped:
         return lambda state: inverse.selectively_damped(state.jacobian, state.error, self.gamma_max)
 
 
+@dataclass(frozen=True)
+class SpeedLimited:
+    """argmin ||J qdot - e||^2 + lambda^2 ||qdot||^2 within the speed limits: other joints take over what one cannot.
+
+    A quadratic programme, solved exactly as bounded-variable least squares. Where no limit is met this is
+    `DampedLeastSquares`.
+
+    Attributes:
+        max_joint_speed: > 0, one for all joints or one for each [rad/s].
+        damping: lambda, > 0.
+
+    Source: Stark and Parker 1995 (the solver).
+    """
+
+    max_joint_speed: float | tuple[float, ...]
+    damping: float = 1e-2
+
+    def __post_init__(self) -> None:
+        speeds = np.asarray(self.max_joint_speed, float)
+        if speeds.ndim > 1 or not (np.isfinite(speeds).all() and (speeds > 0).all()):
+            raise ValueError(f"max_joint_speed must be positive and finite [rad/s]; got {self.max_joint_speed}")
+        if not (math.isfinite(self.damping) and self.damping > 0):
+            raise ValueError(f"damping must be finite and positive; got {self.damping}")
+
+    def bind(self, arm: Arm) -> Step:
+        from scipy.optimize import lsq_linear  # slow to import, and needed here alone
+
+        limit = np.broadcast_to(np.asarray(self.max_joint_speed, float), (arm.n,))
+        rows = self.damping * np.eye(arm.n)
+
+        def step(state: State) -> np.ndarray:
+            stacked = np.concatenate([state.jacobian, rows])
+            aim = np.concatenate([state.error, np.zeros(arm.n)])
+            answer = lsq_linear(stacked, aim, (-limit, limit), method="bvls", max_iter=100).x
+            return np.clip(answer, -limit, limit)
+
+        return step
+
+
 def scale_to_speed_limit(qdot: np.ndarray, limit: float | np.ndarray) -> np.ndarray:
     """qdot shortened until no joint exceeds its limit: the direction of motion stays, only its pace changes.
 
@@ -178,6 +223,16 @@ def scale_to_speed_limit(qdot: np.ndarray, limit: float | np.ndarray) -> np.ndar
     """
     ratio = float(np.max(np.abs(qdot) / limit))
     return qdot / ratio if ratio > 1 else qdot
+
+
+def clip_to_speed_limit(qdot: np.ndarray, limit: float | np.ndarray) -> np.ndarray:
+    """qdot with each joint cut to its own limit: the fast joints lose, and the tool leaves its direction.
+
+    Args:
+        qdot: (n,) [rad/s] or [m/s].
+        limit: > 0, scalar or (n,).
+    """
+    return np.clip(qdot, -np.asarray(limit), limit)
 
 
 def _damped_solver(damping: float, n: int) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
@@ -199,5 +254,6 @@ def _damped_solver(damping: float, n: int) -> Callable[[np.ndarray, np.ndarray],
 
 
 def _require_at_least_zero(name: str, value: float) -> None:
+    """Refuse a law's parameter that is negative or not finite, with ValueError."""
     if not (math.isfinite(value) and value >= 0):
         raise ValueError(f"{name} must be finite and not negative; got {value}")

@@ -15,6 +15,7 @@ SITE_ON_HAND = (0.0, 0.0, 0.1)
 """Where the end-effector site sits in the hand's frame [m]."""
 PANDA_JOINTS = tuple(f"joint{i}" for i in range(1, 8))
 SOURCES = ("builtin", "menagerie")
+ACTUATORS = ("position", "torque")
 
 
 def scene_folder() -> Path:
@@ -26,20 +27,24 @@ def scene_folder() -> Path:
     raise FileNotFoundError(f"the course's scenes are neither in {package} nor beside it; install ikcourse again")
 
 
-def panda(source: str = "builtin", gravity_compensation: bool = False) -> Arm:
+def panda(source: str = "builtin", gravity_compensation: bool = False, actuators: str = "position") -> Arm:
     """The Panda on its stage (floor, light, mocap target), at home.
 
     Args:
         source: "builtin" is the course's own mesh-free Panda; "menagerie" takes the public meshes through the package
             `mujoco-menagerie`, which downloads them once or reads the folder named by MENAGERIE_ROOT.
         gravity_compensation: cancel gravity on every body of the arm, as the real arm's own controller does.
+        actuators: "position" are the model's own servos; "torque" puts a motor in the place of each, with the same
+            limits (87 N m in joints 1 to 4, 12 N m in joints 5 to 7), at rest in the keyframe.
 
     Raises:
-        ValueError: source is neither of the two.
+        ValueError: source or actuators is neither of its two.
         RuntimeError: the public model can be neither found nor downloaded.
     """
     if source not in SOURCES:
         raise ValueError(f"source must be one of {list(SOURCES)}; got {source!r}")
+    if actuators not in ACTUATORS:
+        raise ValueError(f"actuators must be one of {list(ACTUATORS)}; got {actuators!r}")
     stage = (scene_folder() / "panda_ik.xml").read_text()
     robot, meshes = _menagerie_panda() if source == "menagerie" else ((scene_folder() / "panda.xml").read_bytes(), {})
     spec = mujoco.MjSpec.from_string(stage, include={"panda.xml": robot}, assets=meshes)
@@ -47,6 +52,8 @@ def panda(source: str = "builtin", gravity_compensation: bool = False) -> Arm:
         spec.body("hand").add_site(name=SITE, pos=SITE_ON_HAND)
     for body in spec.body("link0").find_all("body"):
         body.gravcomp = float(gravity_compensation)
+    if actuators == "torque":
+        _servos_to_motors(spec)
     return Arm.from_model(spec.compile(), SITE, PANDA_JOINTS, home="home")
 
 
@@ -91,6 +98,17 @@ def planar(n: int = 2, lengths: float | Sequence[float] = 1.0) -> Arm:
         start = length
     body.add_site(name=SITE, pos=[start, 0, 0])
     return Arm.from_model(spec.compile(), SITE)
+
+
+def _servos_to_motors(spec: mujoco.MjSpec) -> None:
+    """Make the actuator of every joint of the arm a motor that keeps its force limit."""
+    control = np.array(spec.key("home").ctrl)
+    for i, servo in enumerate(spec.actuators):
+        if servo.target in PANDA_JOINTS:
+            servo.set_to_motor()
+            servo.ctrlrange = servo.forcerange
+            control[i] = 0.0
+    spec.key("home").ctrl = control
 
 
 def _menagerie_panda() -> tuple[bytes, dict[str, bytes]]:

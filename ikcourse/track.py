@@ -1,23 +1,28 @@
-"""The control loop: a law and position actuators make the arm follow a path, under physics."""
+"""Position actuators make the arm follow a path: the loop that most of the course runs, and what its servo costs."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from typing import Literal
 
 import mujoco
 import numpy as np
 
-from ikcourse import rotation
 from ikcourse.arm import Arm
-from ikcourse.laws import Law, State, scale_to_speed_limit
+from ikcourse.jacobian import site_jacobian
+from ikcourse.laws import Law
+from ikcourse.loop import Loop, Run, SpeedBound, follow
 from ikcourse.paths import Path
 
+SetpointFrom = Literal["measured", "commanded"]
 
-class Controller:
+
+class Controller(Loop):
     """One control step, the order of which matters: refresh, measure and decide, set, integrate.
 
     The setpoint is built on the measured q: a leaky servo, whose droop, creep and lag are lessons of the course.
     """
+
+    integration_dt: float
 
     def __init__(
         self,
@@ -26,6 +31,8 @@ class Controller:
         data: mujoco.MjData | None = None,
         integration_dt: float = 1.0,
         max_joint_speed: float | np.ndarray | None = None,
+        speed_bound: SpeedBound = "scale",
+        setpoint_from: SetpointFrom = "measured",
     ) -> None:
         """Bind a law to an arm and a simulation.
 
@@ -34,7 +41,11 @@ class Controller:
             law: what turns pose error into joint velocity.
             data: the simulation to drive; by default a new one at home.
             integration_dt: turns qdot into a setpoint, q + qdot * integration_dt [s], > 0: a gain, not the time step.
-            max_joint_speed: scales qdot until no joint is faster, scalar or (n,) [rad/s], > 0; by default no bound.
+            max_joint_speed: no joint is commanded faster, scalar or (n,) [rad/s], > 0; by default no bound.
+            speed_bound: "scale" shortens qdot as a whole and keeps its direction, "clip" cuts each joint alone.
+            setpoint_from: the q that the setpoint starts from: "measured", or "commanded", which is the setpoint of
+                the step before. A commanded q integrates the error: it does not leak, and integration_dt must be small
+                (about 0.005 for the Panda's servos) or the arm rings.
 
         Raises:
             ValueError: a value is out of its range, or a joint has no position actuator.
@@ -42,148 +53,38 @@ class Controller:
         _require_position_actuators(arm)
         if not (np.isfinite(integration_dt) and integration_dt > 0):
             raise ValueError(f"integration_dt must be positive and finite [s]; got {integration_dt}")
-        if max_joint_speed is not None:
-            bound = np.asarray(max_joint_speed, float)
-            if bound.shape not in ((), (arm.n,)) or not (np.isfinite(bound).all() and (bound > 0).all()):
-                raise ValueError(
-                    f"max_joint_speed must be positive, a scalar or ({arm.n},) [rad/s]; got {max_joint_speed}"
-                )
-        self.arm, self.data = arm, arm.data() if data is None else data
-        self.integration_dt, self.max_joint_speed = float(integration_dt), max_joint_speed
-        self._law = law.bind(arm)
-        self._qpos, self._dofs = _fast_index(arm.qpos_addresses), _fast_index(arm.dofs)
-        self._ctrl = _fast_index(arm.actuators)
-        self._all_columns = np.empty((6, arm.model.nv))
-        self._site_quat = arm.model.site_quat[arm.site]
-        # Views of the simulation's own memory: they are current whenever its kinematics are.
-        self._site_position = self.data.site_xpos[arm.site]
-        self._body_quaternion = self.data.xquat[arm.model.site_bodyid[arm.site]]
-        self._inverse, self._turn = np.empty(4), np.empty(4)
-        self.state = State(
-            q=np.empty(arm.n),
-            qd=np.empty(arm.n),
-            position=np.empty(3),
-            quaternion=np.empty(4),
-            jacobian=np.empty((6, arm.n)),
-            error=np.empty(6),
-            target_position=np.empty(3),
-            target_quaternion=np.empty(4),
-            target_twist=np.zeros(6),
-            data=self.data,
-        )
-        self._angular_error = self.state.error[3:]
-        self._linear_error = self.state.error[:3]
-        self._jacobian_rows = self._all_columns[:3], self._all_columns[3:]
+        if setpoint_from not in ("measured", "commanded"):
+            raise ValueError(f"setpoint_from must be 'measured' or 'commanded'; got {setpoint_from!r}")
+        super().__init__(arm, law, data, max_joint_speed, speed_bound)
+        self.integration_dt, self.setpoint_from = float(integration_dt), setpoint_from
+        self.limits = np.stack([arm.lower, arm.upper])
+        if setpoint_from == "commanded":
+            self.data.ctrl[self._ctrl] = self.data.qpos[self._qpos]
 
     def step(
         self,
         target_position: np.ndarray,
         target_quaternion: np.ndarray,
         target_twist: np.ndarray | None = None,
+        target_acceleration: np.ndarray | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Advance the simulation by one time step towards the target.
-
-        Args:
-            target_position: (3,) [m].
-            target_quaternion: (4,), unit: it is not checked here, once a step.
-            target_twist: (6,), for laws that read it.
-
-        Returns:
-            The commanded qdot and the setpoint before it was clipped to the joint limits, (n,) each.
-        """
+        """Advance the simulation by one time step towards the target; arguments and answer as `Loop.step`."""
         arm, data = self.arm, self.data
         # 1. Kinematics at the new state: after mj_step alone the site's pose is one step old.
         mujoco.mj_step1(arm.model, data)
 
         # 2. Measure, and ask the law.
-        self._measure(target_position, target_quaternion, target_twist)
-        qdot = self._law(self.state)
-        if self.max_joint_speed is not None:
-            qdot = scale_to_speed_limit(qdot, self.max_joint_speed)
+        self._measure(target_position, target_quaternion, target_twist, target_acceleration)
+        qdot = self._ask(self.state)
 
         # 3. Setpoint of the position actuators, inside the joint limits.
-        setpoint = self.state.q + qdot * self.integration_dt
+        start = self.state.q if self.setpoint_from == "measured" else data.ctrl[self._ctrl]
+        setpoint = start + qdot * self.integration_dt
         data.ctrl[self._ctrl] = np.minimum(np.maximum(setpoint, arm.lower), arm.upper)
 
         # 4. Integrate.
         mujoco.mj_step2(arm.model, data)
         return qdot, setpoint
-
-    def _measure(
-        self, target_position: np.ndarray, target_quaternion: np.ndarray, target_twist: np.ndarray | None
-    ) -> None:
-        state, data = self.state, self.data
-        state.q[:] = data.qpos[self._qpos]
-        state.qd[:] = data.qvel[self._dofs]
-        state.position[:] = self._site_position
-        mujoco.mju_mulQuat(state.quaternion, self._body_quaternion, self._site_quat)
-        mujoco.mj_jacSite(self.arm.model, data, *self._jacobian_rows, self.arm.site)
-        state.jacobian[:] = self._all_columns[:, self._dofs]
-        state.target_position[:] = target_position
-        state.target_quaternion[:] = target_quaternion
-        if target_twist is not None:
-            state.target_twist[:] = target_twist
-        np.subtract(target_position, state.position, out=self._linear_error)
-        self._rotation_error(target_quaternion)
-
-    def _rotation_error(self, target_quaternion: np.ndarray) -> None:
-        """`rotation.rotation_error` with MuJoCo's quaternions, in place."""
-        mujoco.mju_negQuat(self._inverse, self.state.quaternion)
-        mujoco.mju_mulQuat(self._turn, target_quaternion, self._inverse)
-        w = self._turn[0]
-        if w == 0:
-            self._angular_error[:] = rotation.quat_log(self._turn)
-            return
-        if w < 0:
-            np.negative(self._turn, out=self._turn)
-        mujoco.mju_quat2Vel(self._angular_error, self._turn, 1.0)
-
-
-@dataclass(frozen=True, eq=False)
-class Run:
-    """What happened, one row a control step.
-
-    Attributes:
-        arm, path, law, integration_dt: what was run.
-        q: joint positions, (T + 1, n) [rad]: step k reads q[k] and leaves q[k + 1].
-        qdot: commanded joint velocities, (T, n) [rad/s].
-        errors: pose errors that the steps used, (T, 6) [m] and [rad].
-        setpoints: asked of the actuators before clipping to the joint limits, (T, n).
-    """
-
-    arm: Arm = field(repr=False)
-    path: Path = field(repr=False)
-    law: Law
-    integration_dt: float
-    q: np.ndarray = field(repr=False)
-    qdot: np.ndarray = field(repr=False)
-    errors: np.ndarray = field(repr=False)
-    setpoints: np.ndarray = field(repr=False)
-
-    @property
-    def times(self) -> np.ndarray:
-        """Start of each control step, (T,) [s]."""
-        return self.path.times
-
-    @property
-    def clipped(self) -> np.ndarray:
-        """Whether the joint limits cut a step's setpoint, (T,)."""
-        return np.any((self.setpoints < self.arm.lower) | (self.setpoints > self.arm.upper), axis=1)
-
-    @property
-    def position_error(self) -> np.ndarray:
-        """Norm of the linear error of each step, (T,) [m]."""
-        return np.linalg.norm(self.errors[:, :3], axis=1)
-
-    @property
-    def joint_speed(self) -> np.ndarray:
-        """Speed of the fastest joint commanded in each step, (T,) [rad/s]."""
-        return np.abs(self.qdot).max(axis=1)
-
-    @property
-    def distance_from_home(self) -> np.ndarray:
-        """||q - q_home|| after each step, (T,) [rad]."""
-        return np.linalg.norm(self.q[1:] - self.arm.home, axis=1)
 
 
 def track(
@@ -193,11 +94,13 @@ def track(
     integration_dt: float = 1.0,
     max_joint_speed: float | np.ndarray | None = None,
     q: np.ndarray | None = None,
+    speed_bound: SpeedBound = "scale",
+    setpoint_from: SetpointFrom = "measured",
 ) -> Run:
     """Follow a path from home (or from q) with position actuators, one control step a time step.
 
     Args:
-        arm, law, integration_dt, max_joint_speed: as `Controller`.
+        arm, law, integration_dt, max_joint_speed, speed_bound, setpoint_from: as `Controller`.
         path: its time step must be the model's.
         q: where the joints start, (n,), by default home.
 
@@ -208,36 +111,36 @@ def track(
         ValueError: as `Controller`, or the path's time step is not the model's.
         FloatingPointError: the law's answer was not finite, or the simulation diverged.
     """
-    timestep = arm.model.opt.timestep
-    if len(path.times) > 1 and abs(path.times[1] - path.times[0] - timestep) > 1e-9:
-        raise ValueError(f"the path's time step is {path.times[1] - path.times[0]:g} s, the model's {timestep:g} s")
-    controller = Controller(arm, law, arm.data(q), integration_dt, max_joint_speed)
-    steps, qpos = len(path.times), _fast_index(arm.qpos_addresses)
-    positions = np.empty((steps + 1, arm.n))
-    qdots, setpoints, errors = np.empty((steps, arm.n)), np.empty((steps, arm.n)), np.empty((steps, 6))
-    positions[0] = controller.data.qpos[qpos]
-    for k in range(steps):
-        qdots[k], setpoints[k] = controller.step(path.positions[k], path.quaternions[k], path.twists[k])
-        errors[k] = controller.state.error
-        positions[k + 1] = controller.data.qpos[qpos]
-    _require_finite_run(controller.data, qdots, timestep)
-    return Run(arm, path, law, float(integration_dt), positions, qdots, errors, setpoints)
+    data = arm.data(q)
+    return follow(Controller(arm, law, data, integration_dt, max_joint_speed, speed_bound, setpoint_from), path)
 
 
-def _require_finite_run(data: mujoco.MjData, qdots: np.ndarray, timestep: float) -> None:
-    bad = ~np.isfinite(qdots).all(axis=1)
-    if bad.any():
-        raise FloatingPointError(f"the law's answer is not finite at step {int(np.argmax(bad))}")
-    # MuJoCo resets a simulation that diverges and goes on: without this the run would look as if it had been sound.
-    for warning in (
-        mujoco.mjtWarning.mjWARN_BADQPOS,
-        mujoco.mjtWarning.mjWARN_BADQVEL,
-        mujoco.mjtWarning.mjWARN_BADQACC,
-    ):
-        if data.warning[warning].number:
-            raise FloatingPointError(
-                f"the simulation diverged ({warning.name}); try a shorter time step than {timestep:g} s"
-            )
+def droop(arm: Arm, data: mujoco.MjData, damping: float, integration_dt: float = 1.0) -> np.ndarray:
+    """The pose error at which the position actuators of `Controller` carry the arm's weight at rest, e (6,).
+
+    e = (I + lambda^2 (J J^T)^-1) J K^-1 g / integration_dt: servos of stiffness K hold the torque g only while the
+    setpoint is K^-1 g away from q, and only an error makes the law ask for that. What of K^-1 g lies in the null space
+    of J no error can ask for: the arm creeps along it, and e is the droop of a posture, not of a point of rest.
+
+    Args:
+        arm: the arm, a position actuator on each of its joints.
+        data: the posture at which J and g are taken, at rest, its velocity-dependent terms current (`arm.data(q)`).
+        damping: lambda of `DampedLeastSquares`.
+        integration_dt: of the loop [s].
+
+    Returns:
+        Target minus position [m], and the rotation vector [rad].
+
+    Raises:
+        ValueError: a joint has no position actuator.
+        numpy.linalg.LinAlgError: J has not full row rank.
+    """
+    _require_position_actuators(arm)
+    jacobian = site_jacobian(arm, data)
+    stiffness = arm.model.actuator_gainprm[arm.actuators, 0]
+    weight = (data.qfrc_bias - data.qfrc_passive)[arm.dofs]
+    twist = jacobian @ (weight / stiffness) / integration_dt
+    return twist + damping**2 * np.linalg.solve(jacobian @ jacobian.T, twist)
 
 
 def _require_position_actuators(arm: Arm) -> None:
@@ -260,9 +163,3 @@ def _require_position_actuators(arm: Arm) -> None:
                 f"the actuator of joint {name!r} is not a position actuator (gain kp > 0, bias -kp q, gear 1, "
                 "the control its setpoint)"
             )
-
-
-def _fast_index(indices: np.ndarray) -> np.ndarray | slice:
-    """The same entries as a slice where they are consecutive: a view instead of a copy, every step."""
-    first = int(indices[0])
-    return slice(first, first + len(indices)) if (np.diff(indices) == 1).all() else indices

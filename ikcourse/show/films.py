@@ -12,7 +12,7 @@ import mujoco
 import numpy as np
 
 from ikcourse.arm import Arm
-from ikcourse.track import Run
+from ikcourse.loop import Run
 
 if TYPE_CHECKING:
     from IPython.display import HTML

@@ -12,8 +12,9 @@ import numpy as np
 
 from ikcourse.arm import Arm
 from ikcourse.laws import DampedLeastSquares
+from ikcourse.loop import Run
 from ikcourse.paths import reach_and_return
-from ikcourse.track import Run, track
+from ikcourse.track import track
 
 FILE = "damping_end_state.csv"
 DAMPINGS = (1e-6, 1e-5, 1e-4, 3e-4, 5e-4, 1e-3, 3e-3, 5e-3, 7e-3, 1e-2, 1e-1)
