@@ -48,7 +48,7 @@ class ComputedTorque(Loop):
             data: the simulation to drive; by default a new one at home.
             position_gain: twist asked for per pose error [1/s], > 0.
             velocity_gain: acceleration per error of the joint velocity [1/s], > 0. Times the time step it must stay
-                below 2, and near there it rings.
+                below 2, and near there the motors chatter.
             feedforward: what is read of the path's motion. "none": the tool trails by velocity / position_gain.
                 "velocity": its twist. "acceleration": also where that twist is going, 1 / velocity_gain ahead.
             max_joint_speed, speed_bound: as `Controller`; they bound what the law answers.

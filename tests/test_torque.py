@@ -348,6 +348,16 @@ def test_a_jump_saturates_the_motors_never_exceeds_them_and_is_made_good(arm, la
         assert run.position_error[AFTER_START:].max() < 1e-4
 
 
+def test_the_controller_itself_asks_for_no_more_than_the_limits(arm):
+    """MuJoCo would cut it anyway: what the controller wrote stands in ctrl, uncut by the model."""
+    loop = ik.ComputedTorque(arm, ik.DampedLeastSquares(1e-2))
+    position, quaternion = ik.site_pose(arm, loop.data)
+    _, asked = loop.step(position + [0.1, 0, 0], quaternion)
+    assert (np.abs(asked) > LIMITS).any()
+    assert np.array_equal(loop.data.ctrl[arm.actuators], np.clip(asked, -LIMITS, LIMITS))
+    assert loop.data.ctrl[7] == 255
+
+
 def test_a_jump_onto_the_circle_is_made_good(arm):
     path = shifted(ik.circle(arm, 0.1, 0.25, duration=2.0), [0.1, 0, 0])
     run = ik.follow(ik.ComputedTorque(arm, ik.DampedLeastSquares(1e-2)), path)
