@@ -417,7 +417,7 @@ def test_the_second_practice_tells_servos_from_motors(arm):
         assert (row.worst_error_m < 3e-4) == (row.control != "position servos")
         assert 0.1 < row.peak_speed_rad_s < 1
         assert 30 < row.peak_torque_nm < 87
-        assert row.peak_torque_of_limit >= row.peak_torque_nm / 87
+        assert row.peak_torque_nm / 87 <= row.peak_torque_of_limit <= 1
     run = ik.track(servos, path, ik.DampedLeastSquares(1e-2))
     row = practice.summary(run, "position servos", 1e-2)
     assert row == rows[3]
@@ -425,3 +425,4 @@ def test_the_second_practice_tells_servos_from_motors(arm):
         abs(run.q[k + 1, i] - run.q[k, i]) / 0.002 for k in range(len(run.times)) for i in range(7)
     )
     assert row.peak_torque_nm == max(abs(t) for t in run.torques.ravel())
+    assert row.peak_torque_of_limit == (np.abs(run.torques) / LIMITS).max()

@@ -11,7 +11,7 @@ from ikcourse.arm import Arm
 from ikcourse.laws import DampedLeastSquares
 from ikcourse.loop import Loop, Run, follow
 from ikcourse.paths import Path
-from ikcourse.torque import ComputedTorque, OperationalSpace, torque_limits
+from ikcourse.torque import ComputedTorque, OperationalSpace
 from ikcourse.track import Controller
 
 DAMPINGS = (1e-4, 1e-3, 1e-2, 1e-1)
@@ -33,7 +33,8 @@ class Row:
 
 
 def summary(run: Run, control: str, damping: float) -> Row:
-    """The row of a run."""
+    """The row of a run, on actuators with a force limit."""
+    force_limits = run.arm.model.actuator_forcerange[run.arm.actuators, 1]
     speeds = np.abs(np.diff(run.q, axis=0)) / run.arm.model.opt.timestep
     torques = np.abs(run.torques)
     return Row(
@@ -43,7 +44,7 @@ def summary(run: Run, control: str, damping: float) -> Row:
         worst_error_m=float(run.position_error[run.times >= START_UP].max()),
         peak_speed_rad_s=float(speeds.max()),
         peak_torque_nm=float(torques.max()),
-        peak_torque_of_limit=float((torques / torque_limits(run.arm)[1]).max()),
+        peak_torque_of_limit=float((torques / force_limits).max()),
     )
 
 
