@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from ikcourse._arrays import Array, is_zero, namespace_and_arrays, require_finite, require_last_axis
+from ikcourse._arrays import (
+    Array,
+    is_zero,
+    namespace_and_arrays,
+    require_at_least_zero,
+    require_finite,
+    require_last_axis,
+)
 from ikcourse.inverse import _inputs, damped, pseudo_inverse
 
 
@@ -35,7 +42,7 @@ def project(jacobian: Array, velocity: Array, damping: Array = 0.0) -> Any:
     require_finite("jacobian", J)
     require_finite("velocity", v)
     if undamped:
-        return _project_exactly(xp, J, v)
+        return _over_batch_of(xp, damping, _project_exactly(xp, J, v))
     return v - damped(J, (J @ v[..., None])[..., 0], damping)
 
 
@@ -57,18 +64,35 @@ def damped_with_secondary(jacobian: Array, error: Array, secondary: Array, dampi
         ValueError: as `damped`.
     """
     undamped = is_zero(damping)
-    _, J, e, damping = _inputs(jacobian, error, damping)
+    xp, J, e, damping = _inputs(jacobian, error, damping)
     _, (z, _) = namespace_and_arrays(secondary, J)
     require_last_axis("secondary", z, J.shape[-1])
     require_finite("secondary", z)
     if undamped:
-        return pseudo_inverse(J, e) + project(J, z)
+        return _over_batch_of(xp, damping, pseudo_inverse(J, e) + project(J, z))
     return z + damped(J, e - (J @ z[..., None])[..., 0], damping)
 
 
 def posture(q: Array, q_home: Array, gain: Array) -> Any:
-    """The joint velocity gain * (q_home - q) that returns to a posture; q, q_home (..., n) [rad], gain [1/s]."""
+    """The joint velocity gain * (q_home - q) that returns to a posture.
+
+    Args:
+        q: where the joints are, (..., n) [rad] or [m].
+        q_home: where they should be, (..., n).
+        gain: (...,) or scalar [1/s], >= 0.
+
+    Returns:
+        (..., n).
+
+    Raises:
+        ValueError: the last axes differ, a value is not finite, or the gain is negative.
+    """
     _, (q, q_home, gain) = namespace_and_arrays(q, q_home, gain)
+    if q.ndim < 1 or q_home.ndim < 1 or q.shape[-1] != q_home.shape[-1]:
+        raise ValueError(f"q and q_home must have the same last axis; got {tuple(q.shape)} and {tuple(q_home.shape)}")
+    require_finite("q", q)
+    require_finite("q_home", q_home)
+    require_at_least_zero("gain", gain)
     return gain[..., None] * (q_home - q)
 
 
@@ -78,6 +102,9 @@ def manipulability(jacobian: Array) -> Any:
     It is proportional to the volume of the velocity ellipsoid, and zero at a singularity and for every arm with fewer
     joints than task rows. For rows in metres and in radians it depends on the unit of length.
 
+    Raises:
+        ValueError: the shape is not (..., m, n), or a value is not finite.
+
     Source: Yoshikawa 1985.
     """
     xp, (J,) = namespace_and_arrays(jacobian)
@@ -86,6 +113,11 @@ def manipulability(jacobian: Array) -> Any:
     require_finite("jacobian", J)
     product = xp.prod(xp.linalg.svdvals(J), axis=-1)
     return product if J.shape[-1] >= J.shape[-2] else xp.zeros_like(product)
+
+
+def _over_batch_of(xp: Any, damping: Any, velocity: Any) -> Any:
+    """A velocity that does not depend on lambda = 0, once for each lambda of the batch."""
+    return velocity if damping.ndim == 0 else velocity + xp.zeros_like(damping)[..., None]
 
 
 def _project_exactly(xp: Any, J: Any, v: Any) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ikcourse import rotation
 from ikcourse.arm import Arm
-from ikcourse.laws import Law, State, scale_to_speed_limit
+from ikcourse.laws import Law, State, shortened
 from ikcourse.paths import Path
 
 
@@ -32,25 +32,28 @@ class Controller:
         Args:
             arm: the arm, a position actuator on each of its joints.
             law: what turns pose error into joint velocity.
-            data: the simulation to drive; by default a new one at home.
+            data: the simulation of the arm's model to drive; by default a new one at home.
             integration_dt: turns qdot into a setpoint, q + qdot * integration_dt [s], > 0: a gain, not the time step.
             max_joint_speed: scales qdot until no joint is faster, scalar or (n,) [rad/s], > 0; by default no bound.
 
         Raises:
-            ValueError: a value is out of its range, or a joint has no position actuator.
+            ValueError: a value is out of its range, a joint has no position actuator, the data belongs to another
+                model, or the model's integrator cannot be split around a control step (RK4).
         """
         _require_position_actuators(arm)
+        if arm.model.opt.integrator == int(mujoco.mjtIntegrator.mjINT_RK4):
+            raise ValueError("mj_step1 and mj_step2 cannot integrate with RK4; use implicitfast, implicit or Euler")
+        if data is not None:
+            arm.require_own(data)
         if not (np.isfinite(integration_dt) and integration_dt > 0):
             raise ValueError(f"integration_dt must be positive and finite [s]; got {integration_dt}")
-        if max_joint_speed is not None:
-            bound = np.asarray(max_joint_speed, float)
-            if bound.shape not in ((), (arm.n,)) or not (np.isfinite(bound).all() and (bound > 0).all()):
-                raise ValueError(
-                    f"max_joint_speed must be positive, a scalar or ({arm.n},) [rad/s]; got {max_joint_speed}"
-                )
+        bound = None if max_joint_speed is None else np.array(max_joint_speed, float)
+        if bound is not None and not (bound.shape in ((), (arm.n,)) and np.isfinite(bound).all() and (bound > 0).all()):
+            raise ValueError(f"max_joint_speed must be positive, a scalar or ({arm.n},) [rad/s]; got {max_joint_speed}")
         self.arm, self.data = arm, arm.data() if data is None else data
-        self.integration_dt, self.max_joint_speed = float(integration_dt), max_joint_speed
+        self.integration_dt, self.max_joint_speed = float(integration_dt), bound
         self._law = law.bind(arm)
+        self._lower, self._upper = arm.setpoint_limits
         self._qpos, self._dofs = _fast_index(arm.qpos_addresses), _fast_index(arm.dofs)
         self._ctrl = _fast_index(arm.actuators)
         self._all_columns = np.empty((6, arm.model.nv))
@@ -86,7 +89,7 @@ class Controller:
         Args:
             target_position: (3,) [m].
             target_quaternion: (4,), unit: it is not checked here, once a step.
-            target_twist: (6,), for laws that read it.
+            target_twist: (6,), for laws that read it; by default the target is at rest.
 
         Returns:
             The commanded qdot and the setpoint before it was clipped to the joint limits, (n,) each.
@@ -98,12 +101,14 @@ class Controller:
         # 2. Measure, and ask the law.
         self._measure(target_position, target_quaternion, target_twist)
         qdot = self._law(self.state)
+        if np.shape(qdot) != self.state.q.shape:
+            raise ValueError(f"the law must answer with shape {self.state.q.shape}; got {np.shape(qdot)}")
         if self.max_joint_speed is not None:
-            qdot = scale_to_speed_limit(qdot, self.max_joint_speed)
+            qdot = shortened(qdot, self.max_joint_speed)
 
         # 3. Setpoint of the position actuators, inside the joint limits.
         setpoint = self.state.q + qdot * self.integration_dt
-        data.ctrl[self._ctrl] = np.minimum(np.maximum(setpoint, arm.lower), arm.upper)
+        data.ctrl[self._ctrl] = np.minimum(np.maximum(setpoint, self._lower), self._upper)
 
         # 4. Integrate.
         mujoco.mj_step2(arm.model, data)
@@ -121,8 +126,7 @@ class Controller:
         state.jacobian[:] = self._all_columns[:, self._dofs]
         state.target_position[:] = target_position
         state.target_quaternion[:] = target_quaternion
-        if target_twist is not None:
-            state.target_twist[:] = target_twist
+        state.target_twist[:] = 0.0 if target_twist is None else target_twist
         np.subtract(target_position, state.position, out=self._linear_error)
         self._rotation_error(target_quaternion)
 
@@ -168,7 +172,8 @@ class Run:
     @property
     def clipped(self) -> np.ndarray:
         """Whether the joint limits cut a step's setpoint, (T,)."""
-        return np.any((self.setpoints < self.arm.lower) | (self.setpoints > self.arm.upper), axis=1)
+        lower, upper = self.arm.setpoint_limits
+        return np.any((self.setpoints < lower) | (self.setpoints > upper), axis=1)
 
     @property
     def position_error(self) -> np.ndarray:
@@ -260,6 +265,8 @@ def _require_position_actuators(arm: Arm) -> None:
                 f"the actuator of joint {name!r} is not a position actuator (gain kp > 0, bias -kp q, gear 1, "
                 "the control its setpoint)"
             )
+        if model.opt.disableactuator >> int(model.actuator_group[actuator]) & 1:
+            raise ValueError(f"the actuator of joint {name!r} is in a group that the model disables")
 
 
 def _fast_index(indices: np.ndarray) -> np.ndarray | slice:
