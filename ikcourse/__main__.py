@@ -11,6 +11,7 @@ from tqdm import tqdm
 
 from ikcourse import scenes
 from ikcourse.laws import DampedLeastSquares
+from ikcourse.paths import REACH
 from ikcourse.studies import bench, damping, results
 
 
@@ -22,6 +23,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (ValueError, RuntimeError, ArithmeticError, OSError) as error:
         print(f"ikcourse: {error}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        print("ikcourse: stopped", file=sys.stderr)
+        return 130
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -35,9 +39,9 @@ def _parser() -> argparse.ArgumentParser:
     study.add_argument(
         "--reach",
         type=float,
-        default=0.70,
+        default=REACH,
         metavar="M",
-        help="farthest distance from the shoulder [m] (default 0.70)",
+        help="farthest distance from the shoulder [m] (default %(default)s)",
     )
     study.add_argument(
         "--output",
@@ -84,6 +88,8 @@ def _add_model(parser: argparse.ArgumentParser) -> None:
 
 
 def _damping(options: argparse.Namespace) -> None:
+    if options.output.is_dir():
+        raise ValueError(f"--output names a folder, {options.output}; it needs a file, such as {damping.FILE}")
     arm = scenes.panda(options.model)
     rows = damping.study(
         arm, options.reach, progress=lambda dampings: tqdm(dampings, unit="run", delay=1, leave=False, disable=None)
@@ -91,6 +97,8 @@ def _damping(options: argparse.Namespace) -> None:
     print(damping.table(rows))
     damping.write(rows, options.output)
     print(f"\n{len(rows)} runs, one for each damping, written to {options.output}")
+    if options.output == results.FOLDER / damping.FILE and (options.model, options.reach) != ("builtin", REACH):
+        print("The book reads the built-in model's study from there: `python -m ikcourse results` puts it back.")
 
 
 def _viewer(options: argparse.Namespace) -> None:

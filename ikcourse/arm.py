@@ -98,6 +98,15 @@ class Arm:
         """Number of controlled dofs."""
         return len(self.dofs)
 
+    @property
+    def setpoint_limits(self) -> tuple[np.ndarray, np.ndarray]:
+        """Lowest and highest setpoint of each actuator, (n,) each: the joint's limits, or a narrower ctrlrange."""
+        lower, upper = self.lower.copy(), self.upper.copy()
+        cut = (self.actuators >= 0) & (self.model.actuator_ctrllimited[self.actuators] != 0)
+        ctrl_lower, ctrl_upper = self.model.actuator_ctrlrange[self.actuators[cut]].T
+        lower[cut], upper[cut] = np.maximum(lower[cut], ctrl_lower), np.minimum(upper[cut], ctrl_upper)
+        return lower, upper
+
     def data(self, q: Sequence[float] | np.ndarray | None = None) -> mujoco.MjData:
         """A new MjData at home, the controlled joints at q (n,) where it is given, kinematics and contacts current.
 
@@ -112,12 +121,22 @@ class Arm:
         return data
 
     def reset(self, data: mujoco.MjData) -> None:
-        """Put the data back to home: the keyframe with its controls and target, or the reference configuration."""
+        """Put the data back to home: the keyframe with its controls and target, or the reference configuration.
+
+        Raises:
+            ValueError: the data belongs to another model.
+        """
+        self.require_own(data)
         if self.home_key >= 0:
             mujoco.mj_resetDataKeyframe(self.model, data, self.home_key)
         else:
             mujoco.mj_resetData(self.model, data)
         mujoco.mj_forward(self.model, data)
+
+    def require_own(self, data: mujoco.MjData) -> None:
+        """Raise ValueError unless the data was made for this arm's model: MuJoCo itself reads past the end of it."""
+        if data.model is not self.model:
+            raise ValueError("this MjData belongs to another model; make one with `arm.data()`")
 
     def checked(self, q: Sequence[float] | np.ndarray) -> np.ndarray:
         """q as a float array, (n,), refused with ValueError where its shape or a value does not fit."""
@@ -132,6 +151,8 @@ class Arm:
 
 
 def _id_of(model: mujoco.MjModel, kind: mujoco.mjtObj, word: str, name: str) -> int:
+    if not isinstance(name, str):  # MuJoCo would end the process
+        raise ValueError(f"a {word} is named by a string; got {name!r}")
     found = mujoco.mj_name2id(model, kind, name)
     if found < 0:
         counts = {

@@ -22,6 +22,9 @@ import numpy as np
 
 from ikcourse._arrays import Array, is_true, is_zero, namespace_and_arrays, require_at_least_zero, require_finite
 
+SOLVE_MARGIN = 1e3
+"""How far lambda^2 must stand above the rounding of J J^T to be left to the solve, which then keeps three digits."""
+
 
 def damped(jacobian: Array, error: Array, damping: Array) -> Any:
     """Joint velocity by damped least squares: argmin ||J qdot - e||^2 + lambda^2 ||qdot||^2.
@@ -45,10 +48,12 @@ def damped(jacobian: Array, error: Array, damping: Array) -> Any:
     """
     undamped = is_zero(damping)
     xp, J, e, damping = _inputs(jacobian, error, damping)
-    # A lambda^2 below the rounding of J J^T is invisible to the solve, and J may be singular: there the SVD answers.
+    # A lambda^2 near the rounding of J J^T is hardly seen by the solve, and J may be singular: there the SVD answers.
     # (The last term is for J = 0, where e / lambda^2 may overflow.)
     precision = xp.finfo(J.dtype)
-    invisible = _rank_tolerance(xp, J) * xp.sum(J * J, axis=(-2, -1)) + float(precision.smallest_normal / precision.eps)
+    invisible = SOLVE_MARGIN * _rank_tolerance(xp, J) * xp.sum(J * J, axis=(-2, -1)) + float(
+        precision.smallest_normal / precision.eps
+    )
     if undamped or is_true(xp.any(damping**2 <= invisible)):
         return _apply_filter(xp, J, e, lambda sigma: _damped_filter(xp, sigma, damping, _rank_tolerance(xp, J)))
     Jt = xp.matrix_transpose(J)
@@ -74,8 +79,8 @@ def damped_joint_space(jacobian: Array, error: Array, damping: Array) -> Any:
         ValueError: as `damped`, and where damping is zero: J^T J is singular for every arm with a joint to spare.
     """
     xp, J, e, damping = _inputs(jacobian, error, damping)
-    if is_true(xp.any(damping == 0)):
-        raise ValueError("the joint-space form needs damping > 0; for damping 0 use `damped` or `pseudo_inverse`")
+    if is_true(xp.any(damping**2 == 0)):
+        raise ValueError("the joint-space form needs damping^2 > 0; for damping 0 use `damped` or `pseudo_inverse`")
     Jt = xp.matrix_transpose(J)
     A = Jt @ J + damping[..., None, None] ** 2 * xp.eye(J.shape[-1], dtype=J.dtype)
     return xp.linalg.solve(A, Jt @ e[..., None])[..., 0]
@@ -162,10 +167,12 @@ def transpose(jacobian: Array, error: Array, gain: Array | None = None) -> Any:
     xp, J, e, given = _inputs(jacobian, error, 0.0 if gain is None else gain, "gain")
     Jte = xp.matrix_transpose(J) @ e[..., None]
     if gain is None:
-        moved = J @ Jte
+        longest = xp.max(xp.abs(Jte), axis=(-2, -1), keepdims=True)
+        direction = Jte / xp.where(longest > 0, longest, xp.ones_like(longest))
+        moved = J @ direction
         squared = xp.sum(moved * moved, axis=(-2, -1))
         moves = squared > 0
-        along = xp.sum(Jte * Jte, axis=(-2, -1))
+        along = xp.sum(direction * direction, axis=(-2, -1))
         given = xp.where(moves, along / xp.where(moves, squared, xp.ones_like(squared)), xp.zeros_like(squared))
     return given[..., None] * Jte[..., 0]
 
@@ -303,6 +310,8 @@ def _inputs(jacobian: Array, error: Array | None, parameter: Array, name: str = 
             )
         require_finite("error", e)
     require_at_least_zero(name, parameter)
+    if name == "damping" and is_true(xp.any(parameter > float(xp.finfo(parameter.dtype).max) ** 0.5)):
+        raise ValueError(f"damping is too large to be squared; got {parameter}")
     batches = {"jacobian": J.shape[:-2], "error": () if e is None else e.shape[:-1], name: parameter.shape}
     if any(batches.values()):
         try:

@@ -1,7 +1,7 @@
 """The site's pose, its error and its Jacobian from MuJoCo, and the finite differences that check them.
 
-Every function reads the kinematics as `data` holds them. After `mj_step` alone those are one step old: run
-`mj_step1`, or `mj_kinematics` and `mj_comPos`, first.
+`site_pose` and `site_jacobian` read the kinematics as `data` holds them. After `mj_step` alone those are one step old:
+run `mj_step1`, or `mj_kinematics` and `mj_comPos`, first. An MjData of another model is refused with ValueError.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from ikcourse.arm import Arm
 
 def site_pose(arm: Arm, data: mujoco.MjData) -> tuple[np.ndarray, np.ndarray]:
     """Position (3,) [m] and orientation (4,), w, x, y, z, of the end-effector site in the world."""
+    arm.require_own(data)
     quaternion = np.empty(4)
     mujoco.mju_mulQuat(quaternion, data.xquat[arm.model.site_bodyid[arm.site]], arm.model.site_quat[arm.site])
     return data.site_xpos[arm.site].copy(), quaternion
@@ -49,6 +50,7 @@ def site_jacobian(arm: Arm, data: mujoco.MjData, dofs: np.ndarray | slice | None
         data: its state, kinematics current.
         dofs: columns wanted, by default the arm's own; `slice(None)` gives all nv.
     """
+    arm.require_own(data)
     jacobian = np.empty((6, arm.model.nv))
     mujoco.mj_jacSite(arm.model, data, jacobian[:3], jacobian[3:], arm.site)
     return jacobian[:, arm.dofs if dofs is None else dofs]
@@ -131,6 +133,7 @@ def _central_differences(
 ) -> np.ndarray:
     if not (step > 0 and np.isfinite(step)):
         raise ValueError(f"step must be positive and finite; got {step}")
+    arm.require_own(data)
     model, moved = arm.model, mujoco.MjData(arm.model)
     moved.mocap_pos[:], moved.mocap_quat[:] = data.mocap_pos, data.mocap_quat
     columns = []

@@ -3,8 +3,8 @@
     step = DampedLeastSquares(damping=1e-2).bind(arm)
     qdot = step(state)
 
-Each law is the function of `ikcourse.inverse` with the same name; e is the velocity that would remove the pose error in
-one second.
+Each law hands J and e to one function of `ikcourse.inverse`; e is the velocity that would remove the pose error in one
+second.
 """
 
 from __future__ import annotations
@@ -220,7 +220,21 @@ def scale_to_speed_limit(qdot: np.ndarray, limit: float | np.ndarray) -> np.ndar
     Args:
         qdot: (n,) [rad/s] or [m/s].
         limit: > 0, scalar or (n,).
+
+    Returns:
+        (n,), qdot itself where no joint is too fast.
+
+    Raises:
+        ValueError: a value is not finite, or a limit is not positive.
     """
+    qdot, limit = np.asarray(qdot, float), np.asarray(limit, float)
+    if not (np.isfinite(qdot).all() and np.isfinite(limit).all() and (limit > 0).all()):
+        raise ValueError(f"qdot must be finite and every limit positive; got {qdot} and {limit}")
+    return shortened(qdot, limit)
+
+
+def shortened(qdot: np.ndarray, limit: np.ndarray) -> np.ndarray:
+    """`scale_to_speed_limit` without its checks, for the control loop."""
     ratio = float(np.max(np.abs(qdot) / limit))
     return qdot / ratio if ratio > 1 else qdot
 
@@ -238,17 +252,16 @@ def clip_to_speed_limit(qdot: np.ndarray, limit: float | np.ndarray) -> np.ndarr
 def _damped_solver(damping: float, n: int) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
     """`inverse.damped` for one arm: LAPACK's Cholesky solve without a batch, the SVD where that cannot see lambda."""
     damping_matrix = damping**2 * np.eye(6)
-    smallest_visible = damping**2 / (max(6, n) * EPS)
+    largest_seen = damping**2 / (inverse.SOLVE_MARGIN * max(6, n) * EPS)
 
     def solve(jacobian: np.ndarray, error: np.ndarray) -> np.ndarray:
-        if np.vdot(jacobian, jacobian) >= smallest_visible:
+        if np.vdot(jacobian, jacobian) >= largest_seen:
             return inverse.damped_svd(jacobian, error, damping)
         A = jacobian.dot(jacobian.T)  # on matrices this small `dot` costs half of what `@` does
         A += damping_matrix
-        _, x, failed = lapack.dposv(
-            A.T, error, overwrite_a=1
-        )  # the transpose of a C array is what LAPACK reads in place
-        return inverse.damped_svd(jacobian, error, damping) if failed else x.dot(jacobian)
+        # The transpose of a C array is what LAPACK reads in place. It cannot fail: lambda^2 is clear of rounding.
+        _, x, _ = lapack.dposv(A.T, error, overwrite_a=1)
+        return x.dot(jacobian)
 
     return solve
 

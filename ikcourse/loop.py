@@ -11,11 +11,11 @@ import numpy as np
 
 from ikcourse import rotation
 from ikcourse.arm import Arm
-from ikcourse.laws import Law, State, clip_to_speed_limit, scale_to_speed_limit
+from ikcourse.laws import Law, State, clip_to_speed_limit, shortened
 from ikcourse.paths import Path
 
 SpeedBound = Literal["scale", "clip"]
-SPEED_BOUNDS = {"scale": scale_to_speed_limit, "clip": clip_to_speed_limit}
+SPEED_BOUNDS = {"scale": shortened, "clip": clip_to_speed_limit}
 
 
 class Loop(ABC):
@@ -40,19 +40,20 @@ class Loop(ABC):
         speed_bound: SpeedBound,
     ) -> None:
         """Bind a law to an arm and a simulation; arguments and errors as `Controller`."""
+        if arm.model.opt.integrator == int(mujoco.mjtIntegrator.mjINT_RK4):
+            raise ValueError("mj_step1 and mj_step2 cannot integrate with RK4; use implicitfast, implicit or Euler")
+        if data is not None:
+            arm.require_own(data)
         if speed_bound not in SPEED_BOUNDS:
             raise ValueError(f"speed_bound must be one of {list(SPEED_BOUNDS)}; got {speed_bound!r}")
-        if max_joint_speed is None:
+        bound = None if max_joint_speed is None else np.array(max_joint_speed, float)
+        if bound is None:
             if speed_bound != "scale":
                 raise ValueError(f"speed_bound={speed_bound!r} bounds nothing without max_joint_speed")
-        else:
-            bound = np.asarray(max_joint_speed, float)
-            if bound.shape not in ((), (arm.n,)) or not (np.isfinite(bound).all() and (bound > 0).all()):
-                raise ValueError(
-                    f"max_joint_speed must be positive, a scalar or ({arm.n},) [rad/s]; got {max_joint_speed}"
-                )
+        elif bound.shape not in ((), (arm.n,)) or not (np.isfinite(bound).all() and (bound > 0).all()):
+            raise ValueError(f"max_joint_speed must be positive, a scalar or ({arm.n},) [rad/s]; got {max_joint_speed}")
         self.arm, self.law, self.data = arm, law, arm.data() if data is None else data
-        self.max_joint_speed, self._bound = max_joint_speed, SPEED_BOUNDS[speed_bound]
+        self.max_joint_speed, self._bound = bound, SPEED_BOUNDS[speed_bound]
         self._law = law.bind(arm)
         self._qpos, self._dofs = _fast_index(arm.qpos_addresses), _fast_index(arm.dofs)
         self._ctrl = _fast_index(arm.actuators)
@@ -92,8 +93,8 @@ class Loop(ABC):
         Args:
             target_position: (3,) [m].
             target_quaternion: (4,), unit: it is not checked here, once a step.
-            target_twist: (6,), where something reads it.
-            target_acceleration: (6,), where something reads it.
+            target_twist: (6,), where something reads it; by default the target is at rest.
+            target_acceleration: (6,), likewise.
 
         Returns:
             The commanded qdot and the setpoint before it was cut to the limits, (n,) each.
@@ -102,6 +103,8 @@ class Loop(ABC):
     def _ask(self, state: State) -> np.ndarray:
         """The law's answer, inside the speed bound, (n,)."""
         qdot = self._law(state)
+        if np.shape(qdot) != state.q.shape:
+            raise ValueError(f"the law must answer with shape {state.q.shape}; got {np.shape(qdot)}")
         return qdot if self.max_joint_speed is None else self._bound(qdot, self.max_joint_speed)
 
     def _measure(
@@ -121,10 +124,8 @@ class Loop(ABC):
         state.jacobian[:] = self._all_columns[:, self._dofs]
         state.target_position[:] = target_position
         state.target_quaternion[:] = target_quaternion
-        if target_twist is not None:
-            state.target_twist[:] = target_twist
-        if target_acceleration is not None:
-            state.target_acceleration[:] = target_acceleration
+        state.target_twist[:] = 0.0 if target_twist is None else target_twist
+        state.target_acceleration[:] = 0.0 if target_acceleration is None else target_acceleration
         np.subtract(target_position, state.position, out=self._linear_error)
         self._rotation_error(target_quaternion)
 

@@ -39,7 +39,7 @@ def project(jacobian: Array, velocity: Array, damping: Array = 0.0) -> Any:
     undamped = is_zero(damping)
     xp, J, v, damping = _jacobian_and_velocity(jacobian, velocity, damping)
     if undamped:
-        return _exactly(xp, J, v, xp.zeros_like(J[..., 0]))
+        return _over_batch_of(xp, damping, _exactly(xp, J, v, xp.zeros_like(J[..., 0])))
     return v - damped(J, (J @ v[..., None])[..., 0], damping)
 
 
@@ -114,13 +114,30 @@ def damped_with_secondary(jacobian: Array, error: Array, secondary: Array, dampi
     require_last_axis("secondary", z, J.shape[-1])
     require_finite("secondary", z)
     if undamped:
-        return _exactly(xp, J, z, e)
+        return _over_batch_of(xp, damping, _exactly(xp, J, z, e))
     return z + damped(J, e - (J @ z[..., None])[..., 0], damping)
 
 
 def posture(q: Array, q_home: Array, gain: Array) -> Any:
-    """The joint velocity gain * (q_home - q) that returns to a posture; q, q_home (..., n) [rad], gain [1/s]."""
+    """The joint velocity gain * (q_home - q) that returns to a posture.
+
+    Args:
+        q: where the joints are, (..., n) [rad] or [m].
+        q_home: where they should be, (..., n).
+        gain: (...,) or scalar [1/s], >= 0.
+
+    Returns:
+        (..., n).
+
+    Raises:
+        ValueError: the last axes differ, a value is not finite, or the gain is negative.
+    """
     _, (q, q_home, gain) = namespace_and_arrays(q, q_home, gain)
+    if q.ndim < 1 or q_home.ndim < 1 or q.shape[-1] != q_home.shape[-1]:
+        raise ValueError(f"q and q_home must have the same last axis; got {tuple(q.shape)} and {tuple(q_home.shape)}")
+    require_finite("q", q)
+    require_finite("q_home", q_home)
+    require_at_least_zero("gain", gain)
     return gain[..., None] * (q_home - q)
 
 
@@ -158,6 +175,9 @@ def manipulability(jacobian: Array) -> Any:
 
     It is proportional to the volume of the velocity ellipsoid, and zero at a singularity and for every arm with fewer
     joints than task rows. For rows in metres and in radians it depends on the unit of length.
+
+    Raises:
+        ValueError: the shape is not (..., m, n), or a value is not finite.
 
     Source: Yoshikawa 1985.
     """
@@ -239,6 +259,11 @@ def _exactly(xp: Any, J: Any, v: Any, e: Any) -> Any:
     asked = (xp.matrix_transpose(U) @ e[..., None])[..., 0] / xp.where(exists, sigma, xp.ones_like(sigma))
     along = xp.where(exists, asked - (Vt @ v[..., None])[..., 0], xp.zeros_like(sigma))
     return v + (xp.matrix_transpose(Vt) @ along[..., None])[..., 0]
+
+
+def _over_batch_of(xp: Any, damping: Any, velocity: Any) -> Any:
+    """A velocity that does not depend on lambda = 0, once for each lambda of the batch."""
+    return velocity if damping.ndim == 0 else velocity + xp.zeros_like(damping)[..., None]
 
 
 def _jacobian_and_velocity(jacobian: Array, velocity: Array, damping: Array) -> tuple[Any, Any, Any, Any]:

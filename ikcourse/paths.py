@@ -10,8 +10,8 @@ from ikcourse import rotation
 from ikcourse.arm import Arm
 from ikcourse.jacobian import site_pose
 
-SHOULDER = np.array([0.0, 0.0, 0.333])
-"""Where the Panda's first three joint axes meet [m]: the point that a reach moves away from."""
+REACH = 0.70
+"""The course's reach [m]: nearly the Panda's whole arm at this orientation."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +34,9 @@ class Path:
 
     def __post_init__(self) -> None:
         shapes = {"positions": 3, "quaternions": 4, "twists": 6, "accelerations": 6}
-        steps = len(self.times)
+        for name in ("times", *shapes):  # copies: whoever made the arrays may go on writing in them
+            object.__setattr__(self, name, np.array(getattr(self, name), dtype=float))
+        steps = len(self.times) if self.times.ndim else 0
         if self.times.ndim != 1 or steps < 1:
             raise ValueError(f"a path needs at least one time, in shape (T,); got {self.times.shape}")
         _require_equal_steps(self.times)
@@ -47,7 +49,7 @@ class Path:
         object.__setattr__(self, "quaternions", rotation.quat_normalize(self.quaternions))
 
 
-def reach_and_return(arm: Arm, reach: float = 0.70, duration: float = 6.0, origin: np.ndarray = SHOULDER) -> Path:
+def reach_and_return(arm: Arm, reach: float = REACH, duration: float = 6.0, origin: np.ndarray | None = None) -> Path:
     """Out along the ray from the shoulder through the tool's home and back, orientation held.
 
     The distance from the shoulder is d(t) = d_home + (reach - d_home) (1 - cos(2 pi t / duration)) / 2.
@@ -56,7 +58,7 @@ def reach_and_return(arm: Arm, reach: float = 0.70, duration: float = 6.0, origi
         arm: gives the home pose and the time step.
         reach: farthest distance from the origin [m].
         duration: of the whole motion [s].
-        origin: the shoulder, (3,) [m].
+        origin: the shoulder, (3,) [m]; by default where the arm's first joint stands.
 
     Raises:
         ValueError: reach is not finite and positive, duration is shorter than a time step, or the origin is the home
@@ -66,7 +68,10 @@ def reach_and_return(arm: Arm, reach: float = 0.70, duration: float = 6.0, origi
         raise ValueError(f"reach must be positive and finite [m]; got {reach}")
     times = _times(arm, duration)
     home, quaternion = site_pose(arm, arm.data())
-    ray = home - np.asarray(origin, float)
+    shoulder = arm.data().xanchor[arm.joints[0]] if origin is None else np.asarray(origin, float)
+    if shoulder.shape != (3,) or not np.isfinite(shoulder).all():
+        raise ValueError(f"origin must be three finite numbers; got {origin}")
+    ray = home - shoulder
     distance = float(np.linalg.norm(ray))
     if distance == 0:
         raise ValueError("the tool's home is at the origin: there is no direction to reach along")

@@ -45,7 +45,7 @@ def panda(source: str = "builtin", gravity_compensation: bool = False, actuators
         raise ValueError(f"source must be one of {list(SOURCES)}; got {source!r}")
     if actuators not in ACTUATORS:
         raise ValueError(f"actuators must be one of {list(ACTUATORS)}; got {actuators!r}")
-    stage = (scene_folder() / "panda_ik.xml").read_text()
+    stage = (scene_folder() / "panda_ik.xml").read_text(encoding="utf-8")
     robot, meshes = _menagerie_panda() if source == "menagerie" else ((scene_folder() / "panda.xml").read_bytes(), {})
     spec = mujoco.MjSpec.from_string(stage, include={"panda.xml": robot}, assets=meshes)
     if spec.site(SITE) is None:
@@ -72,9 +72,8 @@ def planar(n: int = 2, lengths: float | Sequence[float] = 1.0) -> Arm:
     Raises:
         ValueError: n or a length is out of its range, or the number of lengths is not n.
     """
-    if isinstance(n, bool) or int(n) != n or n < 1:
-        raise ValueError(f"n must be a whole number of links, at least 1; got {n}")
-    n = int(n)
+    if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1:
+        raise ValueError(f"n must be a whole number of links, at least 1; got {n!r}")
     try:
         links = np.broadcast_to(np.asarray(lengths, float), (n,))
     except ValueError:

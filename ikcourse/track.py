@@ -39,7 +39,7 @@ class Controller(Loop):
         Args:
             arm: the arm, a position actuator on each of its joints.
             law: what turns pose error into joint velocity.
-            data: the simulation to drive; by default a new one at home.
+            data: the simulation of the arm's model to drive; by default a new one at home.
             integration_dt: turns qdot into a setpoint, q + qdot * integration_dt [s], > 0: a gain, not the time step.
             max_joint_speed: no joint is commanded faster, scalar or (n,) [rad/s], > 0; by default no bound.
             speed_bound: "scale" shortens qdot as a whole and keeps its direction, "clip" cuts each joint alone.
@@ -48,7 +48,8 @@ class Controller(Loop):
                 (about 0.005 for the Panda's servos) or the arm rings.
 
         Raises:
-            ValueError: a value is out of its range, or a joint has no position actuator.
+            ValueError: a value is out of its range, a joint has no position actuator, the data belongs to another
+                model, or the model's integrator cannot be split around a control step (RK4).
         """
         _require_position_actuators(arm)
         if not (np.isfinite(integration_dt) and integration_dt > 0):
@@ -57,7 +58,7 @@ class Controller(Loop):
             raise ValueError(f"setpoint_from must be 'measured' or 'commanded'; got {setpoint_from!r}")
         super().__init__(arm, law, data, max_joint_speed, speed_bound)
         self.integration_dt, self.setpoint_from = float(integration_dt), setpoint_from
-        self.limits = np.stack([arm.lower, arm.upper])
+        self.limits = np.stack(arm.setpoint_limits)
         if setpoint_from == "commanded":
             self.data.ctrl[self._ctrl] = self.data.qpos[self._qpos]
 
@@ -80,7 +81,7 @@ class Controller(Loop):
         # 3. Setpoint of the position actuators, inside the joint limits.
         start = self.state.q if self.setpoint_from == "measured" else data.ctrl[self._ctrl]
         setpoint = start + qdot * self.integration_dt
-        data.ctrl[self._ctrl] = np.minimum(np.maximum(setpoint, arm.lower), arm.upper)
+        data.ctrl[self._ctrl] = np.minimum(np.maximum(setpoint, self.limits[0]), self.limits[1])
 
         # 4. Integrate.
         mujoco.mj_step2(arm.model, data)
@@ -163,3 +164,5 @@ def _require_position_actuators(arm: Arm) -> None:
                 f"the actuator of joint {name!r} is not a position actuator (gain kp > 0, bias -kp q, gear 1, "
                 "the control its setpoint)"
             )
+        if model.opt.disableactuator >> int(model.actuator_group[actuator]) & 1:
+            raise ValueError(f"the actuator of joint {name!r} is in a group that the model disables")

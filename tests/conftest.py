@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+import ikcourse  # noqa: F401  before any test imports mujoco: where there is no display it chooses EGL
+
 settings.register_profile("repeatable", derandomize=True, deadline=None, max_examples=100, database=None)
 settings.load_profile("repeatable")
 

@@ -169,14 +169,16 @@ def test_the_straight_elbow_is_where_shoulder_and_wrist_are_farthest_apart():
     assert max(reach_of_elbow(arm, q4) for q4 in np.linspace(arm.lower[3], arm.upper[3], 500)) < near[1] + 1e-9
 
 
-def made_up_run(elbow, error):
-    """A run that ends with the elbow at this angle [rad] and the tool this far from its target [m]."""
+def made_up_run(elbow, error, turned=0.0, wrist=0.0):
+    """A run that ends with the elbow at this angle [rad], the tool this far from its target [m] and turned [rad],
+    and joint 7 this far from home [rad]."""
     arm = ik.panda()
     path = ik.hold(arm, 0.01)
     run = ik.track(arm, path, ik.DampedLeastSquares())
     q, errors = run.q.copy(), run.errors.copy()
     q[-1, 3] = elbow
-    errors[-1] = [0, error, 0, 0, 0, 0]
+    q[-1, 6] += wrist
+    errors[-1] = [0, error, 0, turned, 0, 0]
     return dataclasses.replace(run, q=q, errors=errors)
 
 
@@ -187,13 +189,28 @@ def made_up_run(elbow, error):
         (-0.10, 0.43, EndState.COLLAPSED),
         (-1.57, 0.43, EndState.UNDECIDED),  # bent as at home, the tool elsewhere
         (-0.10, 0.007, EndState.UNDECIDED),  # through the straight elbow, the tool back all the same
-        (-0.468, 0.007, EndState.HEALTHY),
+        (-1.20, 0.007, EndState.HEALTHY),
+        (-0.468, 0.007, EndState.UNDECIDED),  # bent as at home, but hardly
         (-0.466, 0.43, EndState.COLLAPSED),
         (-0.466, 0.007, EndState.UNDECIDED),
     ],
 )
 def test_an_end_needs_both_signs_and_is_never_forced(elbow, error, end):
     assert damping.end_state(made_up_run(elbow, error)) is end
+
+
+def test_a_tool_turned_away_or_another_bend_of_the_arm_is_not_home():
+    assert damping.end_state(made_up_run(-1.57, 0.007, turned=0.01)) is EndState.HEALTHY
+    assert damping.end_state(made_up_run(-1.57, 0.007, turned=1.85)) is EndState.UNDECIDED
+    assert damping.end_state(made_up_run(-1.57, 0.007, wrist=2.5)) is EndState.UNDECIDED
+
+
+def test_farther_out_an_arm_that_ends_in_another_bend_is_not_called_healthy():
+    """At 0.85 m and hardly any damping the tool comes back near home with the joints five radians away."""
+    arm = ik.panda()
+    run = ik.track(arm, ik.reach_and_return(arm, reach=0.85), ik.DampedLeastSquares(1e-6))
+    assert np.linalg.norm(run.q[-1] - arm.home) > 1
+    assert damping.end_state(run) is not EndState.HEALTHY
 
 
 def test_a_run_that_is_cut_off_on_its_way_is_undecided():
@@ -258,8 +275,12 @@ def test_the_integrator_is_part_of_the_result():
 
 def test_check_fails_where_a_row_was_changed_or_lost(tmp_path, builtin, monkeypatch, capsys):
     monkeypatch.setattr(damping, "study", lambda arm, *arguments, **more: builtin)
-    damping.write(builtin, tmp_path / damping.FILE)
+    results.write(tmp_path)
     assert results.check(tmp_path) == 0
+    facts = (tmp_path / results.FACTS).read_text()
+    (tmp_path / results.FACTS).write_text(facts.replace("healthy", "fine"))
+    assert results.check(tmp_path) == 1
+    (tmp_path / results.FACTS).write_text(facts)
     changed = [dataclasses.replace(builtin[0], drift_rad=1.5), *builtin[1:]]
     damping.write(changed, tmp_path / damping.FILE)
     assert results.check(tmp_path) == 1

@@ -279,7 +279,7 @@ def test_a_zero_jacobian_moves_nothing(damping: float) -> None:
 
 def test_joint_space_needs_damping() -> None:
     for damping in (0.0, [0.1, 0.0]):
-        with pytest.raises(ValueError, match=r"damping > 0.*`damped`"):
+        with pytest.raises(ValueError, match=r"damping\^2 > 0.*`damped`"):
             ik.damped_joint_space(np.ones((6, 7)), np.ones(6), damping)
 
 

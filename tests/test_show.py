@@ -1,5 +1,6 @@
 """Figures, films and the viewer: what they show, and what they say where nothing can be shown."""
 
+import os
 import re
 import subprocess
 import sys
@@ -141,6 +142,16 @@ def test_the_viewer_says_that_it_needs_a_display(monkeypatch):
         viewer.view(ik.panda(), ik.DampedLeastSquares())
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="displays have names on Linux")
+def test_the_viewer_says_that_a_display_cannot_be_opened():
+    """MuJoCo would end the process, so it is asked in one of its own."""
+    code = "import ikcourse as ik; from ikcourse.show import viewer; viewer.view(ik.panda(), ik.DampedLeastSquares())"
+    environment = {**os.environ, "DISPLAY": ":77"}
+    environment.pop("WAYLAND_DISPLAY", None)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
+    assert "RuntimeError: the viewer cannot open a window" in done.stderr
+
+
 def test_the_viewer_needs_a_target_to_drag():
     with pytest.raises(ValueError, match="mocap"):
         viewer.view(ik.planar2(), ik.DampedLeastSquares())
@@ -181,7 +192,7 @@ def view_with(monkeypatch, frames, person):
         window.lock = lambda: window
         return window
 
-    monkeypatch.setenv("DISPLAY", ":0")
+    monkeypatch.setattr(viewer, "_require_display", lambda: None)
     import mujoco.viewer
 
     monkeypatch.setattr(mujoco.viewer, "launch_passive", launch)

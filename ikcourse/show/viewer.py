@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+import warnings
 
 from ikcourse.arm import Arm
 from ikcourse.laws import Law
@@ -63,8 +64,17 @@ def view(arm: Arm, law: Law, integration_dt: float = 0.5, max_joint_speed: float
 
 
 def _require_display() -> None:
+    """MuJoCo's viewer ends the whole process where its window cannot open, so that is tried first."""
     if sys.platform == "linux" and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
         raise RuntimeError(
             "the viewer needs a display, and this session has none (DISPLAY and WAYLAND_DISPLAY are not set). "
             "Run it on a desktop, or through `ssh -X`; `python -m ikcourse damping` needs no display."
         )
+    if sys.platform == "linux":
+        import glfw
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            opened = glfw.init()
+        if not opened:
+            raise RuntimeError("the viewer cannot open a window on the display that DISPLAY or WAYLAND_DISPLAY names")

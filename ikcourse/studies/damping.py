@@ -13,13 +13,15 @@ import numpy as np
 from ikcourse.arm import Arm
 from ikcourse.laws import DampedLeastSquares
 from ikcourse.loop import Run
-from ikcourse.paths import reach_and_return
+from ikcourse.paths import REACH, reach_and_return
 from ikcourse.track import track
 
 FILE = "damping_end_state.csv"
 DAMPINGS = (1e-6, 1e-5, 1e-4, 3e-4, 5e-4, 1e-3, 3e-3, 5e-3, 7e-3, 1e-2, 1e-1)
-HOME_ERROR = 0.05
-"""A tool farther than this from its target [m] has not come home: droop leaves 7 mm, a folded arm 430 mm."""
+HOME_ERROR = (0.05, 0.05)
+"""A tool farther than this from its target [m] or turned farther [rad] is not back: droop is 7 mm, a fold 430 mm."""
+HOME_DISTANCE = 0.5
+"""Joints farther than this from home [rad], all together, hold the tool by another bend of the arm."""
 
 
 class EndState(StrEnum):
@@ -44,7 +46,6 @@ class Row:
 
 
 FORMATS = {
-    "damping": "{:.0e}",
     "end_state": "{}",
     "drift_rad": "{:.3f}",
     "final_error_m": "{:.5f}",
@@ -67,11 +68,13 @@ def straight_elbow(arm: Arm) -> float:
 
 
 def end_state(run: Run) -> EndState:
-    """Where the Panda rests, by mechanism: elbow bent as at home and tool back, or elbow past straight."""
+    """Where the Panda rests, by mechanism: joints and tool back at home, or elbow past straight and tool away."""
     elbow = run.q[-1, run.arm.joint_names.index("joint4")]
     bent_as_at_home = elbow < straight_elbow(run.arm)
-    tool_is_back = run.position_error[-1] < HOME_ERROR
-    if bent_as_at_home and tool_is_back:
+    position, orientation = HOME_ERROR
+    tool_is_back = run.position_error[-1] < position and np.linalg.norm(run.errors[-1, 3:]) < orientation
+    joints_are_back = np.linalg.norm(run.q[-1] - run.arm.home) < HOME_DISTANCE
+    if bent_as_at_home and tool_is_back and joints_are_back:
         return EndState.HEALTHY
     if not bent_as_at_home and not tool_is_back:
         return EndState.COLLAPSED
@@ -93,7 +96,7 @@ def summary(run: Run, damping: float) -> Row:
 
 def study(
     arm: Arm,
-    reach: float = 0.70,
+    reach: float = REACH,
     dampings: Sequence[float] = DAMPINGS,
     progress: Callable[[Sequence[float]], Iterable[float]] = iter,
 ) -> list[Row]:
@@ -104,7 +107,12 @@ def study(
         reach: farthest distance from the shoulder [m].
         dampings: values of lambda.
         progress: wraps the dampings, for a progress bar.
+
+    Raises:
+        ValueError: the arm is not the Panda, or a value is out of its range.
     """
+    if "joint4" not in arm.joint_names:
+        raise ValueError(f"the study is about the Panda's elbow, joint4; this arm has {list(arm.joint_names)}")
     path = reach_and_return(arm, reach)
     return [summary(track(arm, path, DampedLeastSquares(damping)), damping) for damping in progress(dampings)]
 
@@ -116,7 +124,9 @@ def header() -> list[str]:
 
 def printed(row: Row) -> list[str]:
     """The row's values as they are written, one a column."""
-    return [FORMATS[name].format(value) for name, value in zip(header(), astuple(row), strict=True)]
+    short = f"{row.damping:.0e}"
+    damping = short if float(short) == row.damping else f"{row.damping:g}"
+    return [damping, *(FORMATS[name].format(value) for name, value in zip(header()[1:], astuple(row)[1:], strict=True))]
 
 
 def table(rows: Iterable[Row]) -> str:
@@ -146,7 +156,10 @@ def read(file: Path) -> list[Row]:
         lines = csv.DictReader(stream)
         if lines.fieldnames != header():
             raise ValueError(f"{file} must have the columns {header()}; it has {lines.fieldnames}")
-        return [Row(**{name: convert.get(name, float)(text) for name, text in line.items()}) for line in lines]
+        try:
+            return [Row(**{name: convert.get(name, float)(text) for name, text in line.items()}) for line in lines]
+        except (TypeError, ValueError) as error:  # a cell too many, too few, or of another kind
+            raise ValueError(f"{file}, line {lines.line_num}: {error}") from None
 
 
 def agree(a: Row, b: Row) -> bool:
