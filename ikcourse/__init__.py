@@ -21,15 +21,15 @@ if (
     # choice stays open: MuJoCo told to use a library that is not there cannot even be imported.
     os.environ.setdefault("MUJOCO_GL", "egl")
 
-from ikcourse import inverse, jacobian, laws, nullspace, objectives, paths, priority, rotation, scenes
+from ikcourse import ellipsoid, inverse, jacobian, laws, nullspace, objectives, paths, priority, rotation, scenes
 from ikcourse.arm import Arm
+from ikcourse.ellipsoid import jacobian_derivative, manipulability, manipulability_gradient
 from ikcourse.inverse import (
     adaptive_damping,
     damped,
     damped_joint_space,
     damped_svd,
     pseudo_inverse,
-    selectively_damped,
     transpose,
     truncated,
 )
@@ -58,12 +58,9 @@ from ikcourse.laws import (
 from ikcourse.loop import Loop, Run, follow
 from ikcourse.nullspace import (
     damped_with_secondary,
-    jacobian_derivative,
     leak,
     leak_gain,
     limit_repulsion,
-    manipulability,
-    manipulability_gradient,
     posture,
     project,
 )
@@ -78,6 +75,7 @@ from ikcourse.objectives import (
 from ikcourse.paths import Path, circle, hold, reach_and_return, recorded, wide_loop
 from ikcourse.priority import priority_recursive, priority_robust
 from ikcourse.scenes import panda, planar, planar2
+from ikcourse.selective import selectively_damped
 from ikcourse.torque import ComputedTorque, OperationalSpace, inverse_dynamics
 from ikcourse.track import Controller, droop, track
 
@@ -112,6 +110,7 @@ __all__ = [
     "damped_svd",
     "damped_with_secondary",
     "droop",
+    "ellipsoid",
     "error_jacobian",
     "finite_difference_error_jacobian",
     "finite_difference_jacobian",

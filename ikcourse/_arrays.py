@@ -72,3 +72,38 @@ def require_last_axis(name: str, array: Any, size: int) -> None:
     """Raise ValueError unless the last axis has the given size."""
     if array.ndim < 1 or array.shape[-1] != size:
         raise ValueError(f"{name} must have shape (..., {size}); got {tuple(array.shape)}")
+
+
+def rounding_tolerance(xp: Any, J: Any) -> float:
+    """The fraction of sigma_1 below which a singular value is rounding: max(m, n) * eps."""
+    return max(J.shape[-2:]) * float(xp.finfo(J.dtype).eps)
+
+
+def task_arrays(
+    jacobian: Array, error: Array | None, parameter: Array, name: str = "damping"
+) -> tuple[Any, Any, Any, Any]:
+    """The namespace, J, e and the parameter as arrays that fit together; ValueError where they do not."""
+    if error is None:
+        xp, (J, parameter) = namespace_and_arrays(jacobian, parameter)
+        e = None
+    else:
+        xp, (J, e, parameter) = namespace_and_arrays(jacobian, error, parameter)
+    if J.ndim < 2 or min(J.shape[-2:]) < 1:
+        raise ValueError(f"jacobian must have shape (..., m, n); got {tuple(J.shape)}")
+    require_finite("jacobian", J)
+    if e is not None:
+        if e.ndim < 1 or e.shape[-1] != J.shape[-2]:
+            raise ValueError(
+                f"error must have shape (..., {J.shape[-2]}) to fit jacobian {tuple(J.shape)}; got {tuple(e.shape)}"
+            )
+        require_finite("error", e)
+    require_at_least_zero(name, parameter)
+    if name == "damping" and is_true(xp.any(parameter > float(xp.finfo(parameter.dtype).max) ** 0.5)):
+        raise ValueError(f"damping is too large to be squared; got {parameter}")
+    batches = {"jacobian": J.shape[:-2], "error": () if e is None else e.shape[:-1], name: parameter.shape}
+    if any(batches.values()):
+        try:
+            np.broadcast_shapes(*batches.values())
+        except ValueError:
+            raise ValueError(f"leading axes do not broadcast: {batches}") from None
+    return xp, J, e, parameter

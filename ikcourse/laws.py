@@ -20,6 +20,7 @@ from scipy.linalg import lapack
 
 from ikcourse import inverse, nullspace
 from ikcourse.arm import Arm
+from ikcourse.selective import selectively_damped
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,10 +170,10 @@ class SelectivelyDamped:
     gamma_max: float = math.pi / 4
 
     def __post_init__(self) -> None:
-        inverse.selectively_damped(np.eye(1), np.zeros(1), self.gamma_max)
+        selectively_damped(np.eye(1), np.zeros(1), self.gamma_max)
 
     def bind(self, arm: Arm) -> Step:
-        return lambda state: inverse.selectively_damped(state.jacobian, state.error, self.gamma_max)
+        return lambda state: selectively_damped(state.jacobian, state.error, self.gamma_max)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
     law = DampedLeastSquares(1e-2, secondary=(LimitRepulsion(5.0), ManipulabilityGradient(2.0)))
 
 An objective is bound to an arm like a law and answers with the joint velocity it would like; each works alone, and
-several add up. All but `RecursivePriority`, which is a law, are the functions of `nullspace` with the same names.
+several add up. Each is the function of `nullspace` or `ellipsoid` with its name; `RecursivePriority` is a law.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import mujoco
 import numpy as np
 
-from ikcourse import inverse, nullspace, priority
+from ikcourse import ellipsoid, inverse, nullspace, priority
 from ikcourse.arm import Arm, _id_of
 from ikcourse.laws import State, Step, _require_at_least_zero
 
@@ -72,7 +72,7 @@ class ManipulabilityGradient:
     def bind(self, arm: Arm) -> Step:
         if (np.diff(arm.joints) < 0).any():
             raise ValueError(f"the gradient needs the joints from the base to the tip; got {list(arm.joint_names)}")
-        return lambda state: self.gain * nullspace.manipulability_gradient(state.jacobian)
+        return lambda state: self.gain * ellipsoid.manipulability_gradient(state.jacobian)
 
 
 @dataclass(frozen=True)

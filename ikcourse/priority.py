@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ikcourse._arrays import Array, namespace_and_arrays
-from ikcourse.inverse import _apply_filter, _inputs, _rank_tolerance, damped
+from ikcourse._arrays import Array, namespace_and_arrays, rounding_tolerance, task_arrays
+from ikcourse.inverse import apply_filter, damped
 from ikcourse.nullspace import damped_with_secondary, project
 
 
@@ -66,10 +66,10 @@ def priority_recursive(
     Source: Siciliano and Slotine 1991.
     """
     first = damped(jacobian, error, damping)
-    xp, J2, e2, second_damping = _inputs(second_jacobian, second_error, second_damping, "second_damping")
+    xp, J2, e2, second_damping = task_arrays(second_jacobian, second_error, second_damping, "second_damping")
     _, (J1, _) = namespace_and_arrays(jacobian, J2)
     free = project(J1[..., None, :, :], J2)  # N1 is symmetric: the rows of J2 N1 are projected rows of J2
-    rounding = _rank_tolerance(xp, J2) * xp.sqrt(xp.sum(J2 * J2, axis=(-2, -1)))[..., None]
+    rounding = rounding_tolerance(xp, J2) * xp.sqrt(xp.sum(J2 * J2, axis=(-2, -1)))[..., None]
 
     def inverse_where_it_exists(sigma: Any) -> Any:
         exists = sigma > rounding
@@ -77,4 +77,4 @@ def priority_recursive(
         return xp.where(exists, sigma / denominator, xp.zeros_like(sigma))
 
     left = e2 - (J2 @ first[..., None])[..., 0]
-    return first + project(J1, _apply_filter(xp, free, left, inverse_where_it_exists))
+    return first + project(J1, apply_filter(xp, free, left, inverse_where_it_exists))

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import ikcourse as ik
-from ikcourse import nullspace, rotation
+from ikcourse import ellipsoid, nullspace, rotation
 
 # Every public function of floor 0, as a function of arrays alone.
 FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
@@ -30,7 +30,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
     "project, damped": (nullspace.project, ("J", "z", "damping")),
     "damped_with_secondary": (nullspace.damped_with_secondary, ("J", "e", "z", "damping")),
     "posture": (nullspace.posture, ("z", "z", "damping")),
-    "manipulability": (nullspace.manipulability, ("J",)),
+    "manipulability": (ellipsoid.manipulability, ("J",)),
     "quat_normalize": (rotation.quat_normalize, ("p",)),
     "quat_multiply": (rotation.quat_multiply, ("p", "q")),
     "quat_conjugate": (rotation.quat_conjugate, ("p",)),

@@ -10,17 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ikcourse as ik
-from ikcourse.nullspace import (
-    damped_with_secondary,
-    jacobian_derivative,
-    leak,
-    leak_gain,
-    limit_repulsion,
-    manipulability,
-    manipulability_gradient,
-    posture,
-    project,
-)
+from ikcourse.ellipsoid import jacobian_derivative, manipulability, manipulability_gradient
+from ikcourse.nullspace import damped_with_secondary, leak, leak_gain, limit_repulsion, posture, project
 
 from .models import SHUFFLED, from_xml
 
