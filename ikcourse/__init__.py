@@ -48,12 +48,9 @@ from ikcourse.laws import (
     Law,
     PseudoInverse,
     SelectivelyDamped,
-    SpeedLimited,
     State,
     Transpose,
     TruncatedSVD,
-    clip_to_speed_limit,
-    scale_to_speed_limit,
 )
 from ikcourse.loop import Loop, Run, follow
 from ikcourse.nullspace import (
@@ -76,6 +73,7 @@ from ikcourse.paths import Path, circle, hold, reach_and_return, recorded, wide_
 from ikcourse.priority import priority_recursive, priority_robust
 from ikcourse.scenes import panda, planar, planar2
 from ikcourse.selective import selectively_damped
+from ikcourse.speed_limits import SpeedLimited, clip_to_speed_limit, scale_to_speed_limit
 from ikcourse.torque import ComputedTorque, OperationalSpace, inverse_dynamics
 from ikcourse.track import Controller, droop, track
 

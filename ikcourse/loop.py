@@ -11,8 +11,9 @@ import numpy as np
 
 from ikcourse import rotation
 from ikcourse.arm import Arm
-from ikcourse.laws import Law, State, clip_to_speed_limit, shortened
+from ikcourse.laws import Law, State
 from ikcourse.paths import Path
+from ikcourse.speed_limits import clip_to_speed_limit, shortened
 
 SpeedBound = Literal["scale", "clip"]
 SPEED_BOUNDS = {"scale": shortened, "clip": clip_to_speed_limit}

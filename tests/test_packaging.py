@@ -22,7 +22,7 @@ FLOORS = {
     "_arrays": 0, "rotation": 0, "inverse": 0, "nullspace": 0, "selective": 0, "ellipsoid": 0, "priority": 0,
     "chain": 0,
     "arm": 1, "scenes": 1, "jacobian": 1,
-    "paths": 2, "laws": 2, "objectives": 2, "loop": 2, "track": 2, "torque": 2,
+    "paths": 2, "laws": 2, "objectives": 2, "speed_limits": 2, "loop": 2, "track": 2, "torque": 2,
     "studies": 3, "fleet": 3, "floating": 3,
     "show": 4, "check": 4, "__main__": 4,
 }  # fmt: skip
