@@ -1,0 +1,89 @@
+"""What to do when the law asks for more speed than a joint has: scale, clip, or negotiate.
+
+Scaling keeps the direction of the tool and slows everything; clipping bends the direction; the quadratic programme lets
+the other joints take over what one cannot give.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from ikcourse.arm import Arm
+from ikcourse.laws import State, Step
+
+
+def scale_to_speed_limit(qdot: np.ndarray, limit: float | np.ndarray) -> np.ndarray:
+    """qdot shortened until no joint exceeds its limit: the direction of motion stays, only its pace changes.
+
+    Args:
+        qdot: (n,) [rad/s] or [m/s].
+        limit: > 0, scalar or (n,).
+
+    Returns:
+        (n,), qdot itself where no joint is too fast.
+
+    Raises:
+        ValueError: a value is not finite, or a limit is not positive.
+    """
+    qdot, limit = np.asarray(qdot, float), np.asarray(limit, float)
+    if not (np.isfinite(qdot).all() and np.isfinite(limit).all() and (limit > 0).all()):
+        raise ValueError(f"qdot must be finite and every limit positive; got {qdot} and {limit}")
+    return shortened(qdot, limit)
+
+
+def shortened(qdot: np.ndarray, limit: np.ndarray) -> np.ndarray:
+    """`scale_to_speed_limit` without its checks, for the control loop."""
+    ratio = float(np.max(np.abs(qdot) / limit))
+    return qdot / ratio if ratio > 1 else qdot
+
+
+def clip_to_speed_limit(qdot: np.ndarray, limit: float | np.ndarray) -> np.ndarray:
+    """qdot with each joint cut to its own limit: the fast joints lose, and the tool leaves its direction.
+
+    Args:
+        qdot: (n,) [rad/s] or [m/s].
+        limit: > 0, scalar or (n,).
+    """
+    return np.clip(qdot, -np.asarray(limit), limit)
+
+
+@dataclass(frozen=True)
+class SpeedLimited:
+    """argmin ||J qdot - e||^2 + lambda^2 ||qdot||^2 within the speed limits: other joints take over what one cannot.
+
+    A quadratic programme, solved exactly as bounded-variable least squares. Where no limit is met this is
+    `DampedLeastSquares`.
+
+    Attributes:
+        max_joint_speed: > 0, one for all joints or one for each [rad/s].
+        damping: lambda, > 0.
+
+    Source: Stark and Parker 1995 (the solver).
+    """
+
+    max_joint_speed: float | tuple[float, ...]
+    damping: float = 1e-2
+
+    def __post_init__(self) -> None:
+        speeds = np.asarray(self.max_joint_speed, float)
+        if speeds.ndim > 1 or not (np.isfinite(speeds).all() and (speeds > 0).all()):
+            raise ValueError(f"max_joint_speed must be positive and finite [rad/s]; got {self.max_joint_speed}")
+        if not (math.isfinite(self.damping) and self.damping > 0):
+            raise ValueError(f"damping must be finite and positive; got {self.damping}")
+
+    def bind(self, arm: Arm) -> Step:
+        from scipy.optimize import lsq_linear  # slow to import, and needed here alone
+
+        limit = np.broadcast_to(np.asarray(self.max_joint_speed, float), (arm.n,))
+        rows = self.damping * np.eye(arm.n)
+
+        def step(state: State) -> np.ndarray:
+            stacked = np.concatenate([state.jacobian, rows])
+            aim = np.concatenate([state.error, np.zeros(arm.n)])
+            answer = lsq_linear(stacked, aim, (-limit, limit), method="bvls", max_iter=100).x
+            return np.clip(answer, -limit, limit)
+
+        return step
