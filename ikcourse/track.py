@@ -41,7 +41,8 @@ class Controller(Loop):
             law: what turns pose error into joint velocity.
             data: the simulation of the arm's model to drive; by default a new one at home.
             integration_dt: turns qdot into a setpoint, q + qdot * integration_dt [s], > 0: a gain, not the time step.
-            max_joint_speed: no joint is commanded faster, scalar or (n,) [rad/s], > 0; by default no bound.
+            max_joint_speed: no joint is commanded faster, scalar or (n,) [rad/s], > 0; by default no bound. It bounds
+                the command: the servo turns q + qdot * integration_dt into a joint speed of its own.
             speed_bound: "scale" shortens qdot as a whole and keeps its direction, "clip" cuts each joint alone.
             setpoint_from: the q that the setpoint starts from: "measured", or "commanded", which is the setpoint of
                 the step before. A commanded q integrates the error: it does not leak, and integration_dt must be small

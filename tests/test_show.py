@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
@@ -14,6 +15,8 @@ from ikcourse import show
 from ikcourse.show import films, viewer
 
 mpl.use("agg")
+
+ROOT = Path(__file__).resolve().parents[1]
 
 
 @pytest.fixture(scope="module")
@@ -71,6 +74,12 @@ def test_the_drawn_arm_ends_at_its_tool():
     np.testing.assert_allclose(tool, expected, atol=1e-12)
     np.testing.assert_allclose(ax.lines[0].get_xydata()[-1], expected, atol=1e-12)
     plt.close("all")
+
+
+def test_the_page_of_conventions_draws_the_colours_that_the_figures_use():
+    drawn = (ROOT / "book" / "assets" / "colours.svg").read_text(encoding="utf-8").upper()
+    missing = [name for name, colour in show.COLOURS.items() if colour.upper() not in drawn]
+    assert not missing
 
 
 def test_lines_are_named_at_their_ends_in_their_colour():
