@@ -163,3 +163,18 @@ def test_a_disabled_actuator_is_no_actuator():
     arm.model.opt.disableactuator = 1
     with pytest.raises(ValueError, match="disables"):
         Controller(arm, ik.DampedLeastSquares())
+
+
+def test_a_control_range_narrower_than_the_joint_is_the_limit_that_cuts_and_counts():
+    spec = mujoco.MjSpec.from_string((ik.scenes.scene_folder() / "planar2.xml").read_text())
+    spec.actuators[0].ctrlrange = [-0.01, 0.01]
+    narrow = ik.Arm.from_model(spec.compile(), "end_effector", home="home")
+    lower, upper = narrow.setpoint_limits
+    assert (lower[0], upper[0]) == (-0.01, 0.01)
+    assert upper[1] == narrow.upper[1]  # a range as wide as the joint's changes nothing
+
+    held = ik.hold(narrow, 0.02)
+    aside = ik.Path(held.times, held.positions + [0, 0.5, 0], held.quaternions, held.twists, held.accelerations)
+    run = ik.track(narrow, aside, ik.DampedLeastSquares(0.1))
+    assert np.abs(run.setpoints[:, 0]).max() > 0.01
+    assert run.clipped.all()
