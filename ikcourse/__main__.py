@@ -6,13 +6,21 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from types import ModuleType
 
 from tqdm import tqdm
 
 from ikcourse import scenes
 from ikcourse.laws import DampedLeastSquares
 from ikcourse.paths import REACH
-from ikcourse.studies import bench, damping, results
+from ikcourse.studies import bench, damping, results, tables
+from ikcourse.studies.many import Progress
+
+TABLES = {
+    "damping": "reach and return at eleven dampings: who comes home, and who folds",
+    "nullspace": "the same reach with a pull towards home in the null space: six gains, nine dampings",
+    "reach": "126 runs over distance, gain and damping",
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -34,23 +42,24 @@ def _parser() -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
-    study = commands.add_parser("damping", help="reach and return at eleven dampings: who comes home, and who folds")
-    _add_model(study)
-    study.add_argument(
+    for name, purpose in TABLES.items():
+        study = commands.add_parser(name, help=purpose)
+        _add_model(study)
+        study.add_argument(
+            "--output",
+            type=Path,
+            default=results.FOLDER / _table(name).FILE,
+            metavar="CSV",
+            help="where to write the table (default %(default)s)",
+        )
+        study.set_defaults(run=_study, study=name)
+    commands.choices["damping"].add_argument(
         "--reach",
         type=float,
         default=REACH,
         metavar="M",
         help="farthest distance from the shoulder [m] (default %(default)s)",
     )
-    study.add_argument(
-        "--output",
-        type=Path,
-        default=results.FOLDER / damping.FILE,
-        metavar="CSV",
-        help="where to write the table (default %(default)s)",
-    )
-    study.set_defaults(run=_damping)
 
     view = commands.add_parser("viewer", help="drag the target in MuJoCo's viewer; Backspace resets")
     _add_model(view)
@@ -76,6 +85,12 @@ def _parser() -> argparse.ArgumentParser:
 
     everything = commands.add_parser("results", help="recompute every file in results/")
     everything.add_argument("--check", action="store_true", help="write nothing; fail where a file would change")
+    everything.add_argument(
+        "--only",
+        action="append",
+        metavar="NAME",
+        help=f"this study alone; may be given again ({', '.join(results.STUDIES)})",
+    )
     everything.set_defaults(run=_results)
 
     timing = commands.add_parser("bench", help="time one control step against a bare rollout of the same controls")
@@ -87,18 +102,32 @@ def _add_model(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", choices=scenes.SOURCES, default="builtin", help="which Panda (default builtin)")
 
 
-def _damping(options: argparse.Namespace) -> None:
+def _table(name: str) -> ModuleType:
+    """The module of a study that makes one table."""
+    study = results.STUDIES[name]
+    assert isinstance(study, results.Table)
+    return study.module
+
+
+def _progress(unit: str) -> Progress:
+    return lambda steps: tqdm(steps, desc=unit, delay=1, leave=False, disable=None)
+
+
+def _study(options: argparse.Namespace) -> None:
+    module = _table(options.study)
     if options.output.is_dir():
-        raise ValueError(f"--output names a folder, {options.output}; it needs a file, such as {damping.FILE}")
-    arm = scenes.panda(options.model)
-    rows = damping.study(
-        arm, options.reach, progress=lambda dampings: tqdm(dampings, unit="run", delay=1, leave=False, disable=None)
-    )
-    print(damping.table(rows))
-    damping.write(rows, options.output)
-    print(f"\n{len(rows)} runs, one for each damping, written to {options.output}")
-    if options.output == results.FOLDER / damping.FILE and (options.model, options.reach) != ("builtin", REACH):
-        print("The book reads the built-in model's study from there: `python -m ikcourse results` puts it back.")
+        raise ValueError(f"--output names a folder, {options.output}; it needs a file, such as {module.FILE}")
+    progress = _progress(options.study)
+    own_reach = options.study == "damping" and options.reach != REACH
+    if own_reach:
+        rows = damping.study(scenes.panda(options.model), options.reach, progress=progress, model=options.model)
+    else:
+        rows = module.compute(options.model, module.SETTINGS, progress)
+    print(tables.table(rows))
+    tables.update(rows, options.output)
+    print(f"\n{len(rows)} runs written to {options.output}, in place of rows with the same settings")
+    if own_reach and options.output == results.FOLDER / damping.FILE:
+        print(f"The book reads the study at {REACH:.2f} m from there: `python -m ikcourse results` puts it back.")
 
 
 def _viewer(options: argparse.Namespace) -> None:
@@ -111,7 +140,8 @@ def _viewer(options: argparse.Namespace) -> None:
 
 
 def _results(options: argparse.Namespace) -> int:
-    return results.check() if options.check else results.write()
+    act = results.check if options.check else results.write
+    return act(only=options.only, progress=_progress)
 
 
 def _bench(options: argparse.Namespace) -> None:

@@ -1,73 +1,160 @@
-"""Everything in `results/`, recomputed by one command, and the check that nothing there has drifted."""
+"""Everything in `results/`, recomputed by one command, and the check that nothing there has drifted.
+
+A table's study is a module with `FILE`, `Row`, `SETTINGS`, `compute(model, settings, progress)` and `facts(rows)`.
+Its table holds every setting on both models of the Panda. Where the public one can be neither found nor downloaded,
+its rows stand as they were, and that is said.
+"""
 
 from __future__ import annotations
 
 import platform
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
+from typing import Any, Protocol
 
 import mujoco
 import numpy as np
 
 from ikcourse import scenes
-from ikcourse.paths import REACH
-from ikcourse.studies import damping
+from ikcourse.studies import damping, nullspace, reach, tables
+from ikcourse.studies.many import Progress
 
 FOLDER = Path("results")
 FACTS = "FACTS.md"
 VERSIONS = "Computed with "
+HINT = "(`python -m ikcourse results` writes it)"
 
 
-def write(folder: Path = FOLDER) -> int:
-    """Recompute every file into the folder; return 0."""
-    rows = damping.study(scenes.panda())
-    damping.write(rows, folder / damping.FILE)
-    (folder / FACTS).write_text(_facts(rows), encoding="utf-8")
-    print(f"{folder / damping.FILE}\n{folder / FACTS}")
+class Study(Protocol):
+    """What makes files of `results/`."""
+
+    def write(self, folder: Path, models: Sequence[str], progress: Progress) -> list[Path]:
+        """Recompute the files; return them."""
+
+    def check(self, folder: Path, models: Sequence[str], progress: Progress) -> list[str]:
+        """Recompute what the study declares; return what does not agree, a sentence each."""
+
+    def facts(self, folder: Path) -> list[str]:
+        """The study's section of FACTS.md, from its files."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A study whose file is one table."""
+
+    module: ModuleType
+
+    def write(self, folder: Path, models: Sequence[str], progress: Progress) -> list[Path]:
+        file, study = folder / self.module.FILE, self.module
+        fresh = [row for model in models for row in study.compute(model, study.SETTINGS, progress)]
+        kept = [row for row in tables.read(study.Row, file) if row.model not in models] if file.exists() else []
+        tables.write([*fresh, *kept], file)
+        return [file]
+
+    def check(self, folder: Path, models: Sequence[str], progress: Progress) -> list[str]:
+        file, study = folder / self.module.FILE, self.module
+        kept = {tables.key(row): row for row in tables.read(study.Row, file)}
+        settings = getattr(study, "CHECKED", study.SETTINGS)
+        fresh = [row for model in models for row in study.compute(model, settings, progress)]
+        found = []
+        differing = [row for row in fresh if not tables.agree(row, kept.get(tables.key(row)))]
+        if differing:
+            found.append(f"{file} is not what this code computes:\n{tables.table(differing)}\n{HINT}")
+        if settings == study.SETTINGS:
+            known = set(map(tables.key, fresh))
+            strange = [row for k, row in kept.items() if row.model in models and k not in known]
+            if strange:
+                found.append(f"{file} holds rows that no setting makes:\n{tables.table(strange)}\n{HINT}")
+        return found
+
+    def facts(self, folder: Path) -> list[str]:
+        rows = tables.read(self.module.Row, folder / self.module.FILE)
+        shown = [row for row in rows if row.model == "builtin"]
+        table = ["", *tables.markdown(shown)] if len(shown) <= 12 else []
+        return [f"## {self.module.FILE}", "", *self.module.facts(rows), *table]
+
+
+STUDIES: dict[str, Study] = {
+    "damping": Table(damping),
+    "nullspace": Table(nullspace),
+    "reach": Table(reach),
+}
+
+
+def chosen(only: Sequence[str] | None) -> dict[str, Study]:
+    """The studies of these names, or all of them; ValueError with the names that exist for another."""
+    unknown = sorted(set(only or ()) - set(STUDIES))
+    if unknown:
+        raise ValueError(f"there is no study {', '.join(unknown)}; there are {', '.join(STUDIES)}")
+    return {name: study for name, study in STUDIES.items() if not only or name in only}
+
+
+def models_here() -> tuple[list[str], str]:
+    """The models that can be had, and a sentence on the one that cannot."""
+    try:
+        scenes.panda("menagerie")
+    except RuntimeError as error:
+        return ["builtin"], f"the public Panda's rows stand as they were: {error}"
+    return list(scenes.SOURCES), ""
+
+
+def write(
+    folder: Path = FOLDER, only: Sequence[str] | None = None, progress: Callable[[str], Progress] = lambda name: iter
+) -> int:
+    """Recompute every file into the folder, or those of the named studies; return 0.
+
+    Args:
+        folder: where `results/` is.
+        only: names of `STUDIES`.
+        progress: for a study's name, what wraps its steps.
+    """
+    studies = chosen(only)
+    models, absent = models_here()
+    for name, study in studies.items():
+        for file in study.write(folder, models, progress(name)):
+            print(file)
+    if absent:
+        print(absent)
+    (folder / FACTS).write_text(_facts(folder), encoding="utf-8")
+    print(folder / FACTS)
     return 0
 
 
-def check(folder: Path = FOLDER) -> int:
-    """Recompute every table and compare it with the folder's, line by line; 0 where they agree, else 1.
+def check(
+    folder: Path = FOLDER, only: Sequence[str] | None = None, progress: Callable[[str], Progress] = lambda name: iter
+) -> int:
+    """Recompute what each study declares and compare it with the folder's; 0 where they agree, else 1.
 
-    FACTS.md is compared with the table beside it, but for the line that names the versions.
+    FACTS.md is compared with the files beside it, but for the line that names the versions.
     """
-    file, facts = folder / damping.FILE, folder / FACTS
-    kept, written = damping.read(file), facts.read_text(encoding="utf-8")
-    fresh = damping.study(scenes.panda())
-    hint = "(`python -m ikcourse results` writes it)"
-    found = 0
-    if len(fresh) != len(kept) or not all(map(damping.agree, fresh, kept)):
-        print(f"{file} is not what this code computes:\n{damping.table(fresh)}\n{hint}")
-        found = 1
-    if written.split(VERSIONS)[0] != _facts(kept).split(VERSIONS)[0]:
-        print(f"{facts} does not say what {file} says {hint}")
-        found = 1
+    studies = chosen(only)
+    models, absent = models_here()
+    found = [line for name, study in studies.items() for line in study.check(folder, models, progress(name))]
+    written = (folder / FACTS).read_text(encoding="utf-8")
+    if written.split(VERSIONS)[0] != _facts(folder).split(VERSIONS)[0]:
+        found.append(f"{folder / FACTS} does not say what the files beside it say {HINT}")
+    for line in found:
+        print(line)
+    if absent:
+        print(absent)
     if not found:
-        print(f"{file} is what this code computes, and {facts} says so")
-    return found
+        print(f"{', '.join(studies)}: {folder} is what this code computes, and {FACTS} says so")
+    return 1 if found else 0
 
 
-def _facts(rows: list[damping.Row]) -> str:
-    healthy = [row for row in rows if row.end_state is damping.EndState.HEALTHY]
-    folded = [row for row in rows if row.end_state is damping.EndState.COLLAPSED]
-    columns = damping.header()
+def _facts(folder: Path) -> str:
     lines = [
         "# Facts",
         "",
         "What the files beside this one say, and how many runs each stands on.",
         "`python -m ikcourse results` writes all of them, and `--check` recomputes and compares.",
-        "",
-        "## damping_end_state.csv",
-        "",
-        f"The built-in Panda reaches to {REACH:.2f} m from its shoulder and returns; {len(rows)} runs, one a damping.",
-        f"{len(healthy)} runs come home and {len(folded)} fold.",
-        "A mean over both kinds would describe neither.",
-        "",
-        "| " + " | ".join(columns) + " |",
-        "|" + " ---: |" * len(columns),
-        *("| " + " | ".join(damping.printed(row)) + " |" for row in rows),
-        "",
-        f"{VERSIONS}MuJoCo {mujoco.__version__}, NumPy {np.__version__}, Python {platform.python_version()}.",
-        "",
     ]
-    return "\n".join(lines)
+    for name, study in STUDIES.items():
+        try:
+            lines += ["", *study.facts(folder)]
+        except FileNotFoundError:
+            lines += [f"## {name}", "", f"Not computed yet: `python -m ikcourse results --only {name}`."]
+    versions = f"{VERSIONS}MuJoCo {mujoco.__version__}, NumPy {np.__version__}, Python {platform.python_version()}."
+    return "\n".join([*lines, "", versions, ""])
