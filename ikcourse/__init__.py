@@ -76,6 +76,7 @@ from ikcourse.selective import selectively_damped
 from ikcourse.speed_limits import SpeedLimited, clip_to_speed_limit, scale_to_speed_limit
 from ikcourse.torque import ComputedTorque, OperationalSpace, inverse_dynamics
 from ikcourse.track import Controller, droop, track
+from ikcourse.track_many import track_many
 
 __all__ = [
     "AdaptiveDamping",
@@ -147,6 +148,7 @@ __all__ = [
     "site_jacobian",
     "site_pose",
     "track",
+    "track_many",
     "transpose",
     "truncated",
     "wide_loop",

@@ -12,14 +12,17 @@ from tqdm import tqdm
 
 from ikcourse import scenes
 from ikcourse.laws import DampedLeastSquares
-from ikcourse.paths import REACH
-from ikcourse.studies import bench, damping, results, tables
+from ikcourse.paths import REACH, reach_and_return
+from ikcourse.studies import bench, damping, ends, results, tables
 from ikcourse.studies.many import Progress
+from ikcourse.track import track
 
 TABLES = {
     "damping": "reach and return at eleven dampings: who comes home, and who folds",
     "nullspace": "the same reach with a pull towards home in the null space: six gains, nine dampings",
     "reach": "126 runs over distance, gain and damping",
+    "ablation": "the same reach with one thing of the loop changed, or two, and what that is proved to have changed",
+    "practice": "a circle, slow and fast: position servos, computed torque and operational space",
 }
 
 
@@ -83,6 +86,29 @@ def _parser() -> argparse.ArgumentParser:
     )
     view.set_defaults(run=_viewer)
 
+    pixels = commands.add_parser(
+        "map", help="damping by reach, a run a pixel: an hour or two; goes on where it stopped"
+    )
+    pixels.add_argument("--output", type=Path, default=results.FOLDER, metavar="FOLDER", help="(default %(default)s)")
+    pixels.add_argument("--scheduler", metavar="ADDRESS", help="spread the rows over this dask.distributed cluster")
+    pixels.set_defaults(run=_map)
+
+    film = commands.add_parser("demo", help="a reach that folds beside one that comes home, as MP4 and GIF")
+    _add_model(film)
+    film.add_argument(
+        "--dampings",
+        type=float,
+        nargs="+",
+        default=[1e-3, 1e-2],
+        metavar="LAMBDA",
+        help="one panel each (default 1e-3 1e-2)",
+    )
+    film.add_argument(
+        "--reach", type=float, default=REACH, metavar="M", help="farthest distance from the shoulder [m] (default 0.70)"
+    )
+    film.add_argument("--output", type=Path, default=Path("demo"), metavar="FILE", help="(default demo.mp4, demo.gif)")
+    film.set_defaults(run=_demo)
+
     everything = commands.add_parser("results", help="recompute every file in results/")
     everything.add_argument("--check", action="store_true", help="write nothing; fail where a file would change")
     everything.add_argument(
@@ -128,6 +154,27 @@ def _study(options: argparse.Namespace) -> None:
     print(f"\n{len(rows)} runs written to {options.output}, in place of rows with the same settings")
     if own_reach and options.output == results.FOLDER / damping.FILE:
         print(f"The book reads the study at {REACH:.2f} m from there: `python -m ikcourse results` puts it back.")
+
+
+def _map(options: argparse.Namespace) -> None:
+    study = results.STUDIES["map"]
+    assert isinstance(study, results.CollapseMap)
+    options.output.mkdir(parents=True, exist_ok=True)
+    for file in study.write(options.output, [], _progress("map"), options.scheduler):
+        print(file)
+    print("\n".join(study.facts(options.output)[2:]))
+
+
+def _demo(options: argparse.Namespace) -> None:
+    from ikcourse.show import films
+
+    arm = scenes.panda(options.model)
+    path = reach_and_return(arm, options.reach)
+    runs = [track(arm, path, DampedLeastSquares(damping)) for damping in options.dampings]
+    labels = [
+        f"λ = {damping:g}: {ends.end_state(run).value}" for damping, run in zip(options.dampings, runs, strict=True)
+    ]
+    print("\n".join(map(str, films.write_films(runs, labels, options.output))))
 
 
 def _viewer(options: argparse.Namespace) -> None:

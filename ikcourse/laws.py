@@ -10,6 +10,7 @@ second.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Protocol
@@ -109,16 +110,27 @@ class DampedLeastSquares:
         return step
 
 
-@dataclass(frozen=True)
-class PseudoInverse:
-    """qdot = J^+ e."""
+class Formula(ABC):
+    """A law that is one function of J and e, and so answers for one arm or for many stacked alike."""
+
+    @abstractmethod
+    def answer(self, jacobian: np.ndarray, error: np.ndarray) -> np.ndarray:
+        """qdot (..., n) from J (..., 6, n) and e (..., 6)."""
 
     def bind(self, arm: Arm) -> Step:
-        return lambda state: inverse.pseudo_inverse(state.jacobian, state.error)
+        return lambda state: self.answer(state.jacobian, state.error)
 
 
 @dataclass(frozen=True)
-class Transpose:
+class PseudoInverse(Formula):
+    """qdot = J^+ e."""
+
+    def answer(self, jacobian: np.ndarray, error: np.ndarray) -> np.ndarray:
+        return inverse.pseudo_inverse(jacobian, error)
+
+
+@dataclass(frozen=True)
+class Transpose(Formula):
     """qdot = gain * J^T e; by default the gain that leaves the smallest error to first order."""
 
     gain: float | None = None
@@ -127,12 +139,12 @@ class Transpose:
         if self.gain is not None:
             _require_at_least_zero("gain", self.gain)
 
-    def bind(self, arm: Arm) -> Step:
-        return lambda state: inverse.transpose(state.jacobian, state.error, self.gain)
+    def answer(self, jacobian: np.ndarray, error: np.ndarray) -> np.ndarray:
+        return inverse.transpose(jacobian, error, self.gain)
 
 
 @dataclass(frozen=True)
-class TruncatedSVD:
+class TruncatedSVD(Formula):
     """The pseudo-inverse without the directions whose singular value is at or below the threshold."""
 
     threshold: float = 1e-2
@@ -140,12 +152,12 @@ class TruncatedSVD:
     def __post_init__(self) -> None:
         _require_at_least_zero("threshold", self.threshold)
 
-    def bind(self, arm: Arm) -> Step:
-        return lambda state: inverse.truncated(state.jacobian, state.error, self.threshold)
+    def answer(self, jacobian: np.ndarray, error: np.ndarray) -> np.ndarray:
+        return inverse.truncated(jacobian, error, self.threshold)
 
 
 @dataclass(frozen=True)
-class AdaptiveDamping:
+class AdaptiveDamping(Formula):
     """Damped least squares whose lambda grows from damping_min to damping_max as sigma_min falls to zero."""
 
     threshold: float = 0.05
@@ -155,16 +167,13 @@ class AdaptiveDamping:
     def __post_init__(self) -> None:
         inverse.adaptive_damping(np.eye(1), self.threshold, self.damping_max, self.damping_min)
 
-    def bind(self, arm: Arm) -> Step:
-        def step(state: State) -> np.ndarray:
-            damping = inverse.adaptive_damping(state.jacobian, self.threshold, self.damping_max, self.damping_min)
-            return inverse.damped_svd(state.jacobian, state.error, damping)
-
-        return step
+    def answer(self, jacobian: np.ndarray, error: np.ndarray) -> np.ndarray:
+        damping = inverse.adaptive_damping(jacobian, self.threshold, self.damping_max, self.damping_min)
+        return inverse.damped_svd(jacobian, error, damping)
 
 
 @dataclass(frozen=True)
-class SelectivelyDamped:
+class SelectivelyDamped(Formula):
     """Each singular direction exact up to its own bound; no joint turns farther than gamma_max [rad] in a second."""
 
     gamma_max: float = math.pi / 4
@@ -172,14 +181,14 @@ class SelectivelyDamped:
     def __post_init__(self) -> None:
         selectively_damped(np.eye(1), np.zeros(1), self.gamma_max)
 
-    def bind(self, arm: Arm) -> Step:
-        return lambda state: selectively_damped(state.jacobian, state.error, self.gamma_max)
+    def answer(self, jacobian: np.ndarray, error: np.ndarray) -> np.ndarray:
+        return selectively_damped(jacobian, error, self.gamma_max)
 
 
 def _damped_solver(damping: float, n: int) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
     """`inverse.damped` for one arm: LAPACK's Cholesky solve without a batch, the SVD where that cannot see lambda."""
     damping_matrix = damping**2 * np.eye(6)
-    largest_seen = damping**2 / (inverse.SOLVE_MARGIN * max(6, n) * EPS)
+    largest_seen = seen_beside(damping, n)
 
     def solve(jacobian: np.ndarray, error: np.ndarray) -> np.ndarray:
         if np.vdot(jacobian, jacobian) >= largest_seen:
@@ -191,6 +200,11 @@ def _damped_solver(damping: float, n: int) -> Callable[[np.ndarray, np.ndarray],
         return x.dot(jacobian)
 
     return solve
+
+
+def seen_beside(damping: float, n: int) -> float:
+    """The ||J||_F^2 of a (6, n) Jacobian below which rounding leaves lambda^2 enough digits in J J^T + lambda^2 I."""
+    return damping**2 / (inverse.SOLVE_MARGIN * max(6, n) * EPS)
 
 
 def _require_at_least_zero(name: str, value: float) -> None:

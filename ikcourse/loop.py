@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -17,6 +18,9 @@ from ikcourse.speed_limits import clip_to_speed_limit, shortened
 
 SpeedBound = Literal["scale", "clip"]
 SPEED_BOUNDS = {"scale": shortened, "clip": clip_to_speed_limit}
+
+DIVERGED = (mujoco.mjtWarning.mjWARN_BADQPOS, mujoco.mjtWarning.mjWARN_BADQVEL, mujoco.mjtWarning.mjWARN_BADQACC)
+"""MuJoCo resets a simulation that diverges, warns and goes on: unless asked, the run looks as if it had been sound."""
 
 
 class Loop(ABC):
@@ -56,8 +60,8 @@ class Loop(ABC):
         self.arm, self.law, self.data = arm, law, arm.data() if data is None else data
         self.max_joint_speed, self._bound = bound, SPEED_BOUNDS[speed_bound]
         self._law = law.bind(arm)
-        self._qpos, self._dofs = _fast_index(arm.qpos_addresses), _fast_index(arm.dofs)
-        self._ctrl = _fast_index(arm.actuators)
+        self._qpos, self._dofs = fast_index(arm.qpos_addresses), fast_index(arm.dofs)
+        self._ctrl = fast_index(arm.actuators)
         self._all_columns = np.empty((6, arm.model.nv))
         self._site_quat = arm.model.site_quat[arm.site]
         # Views of the simulation's own memory: they are current whenever its kinematics are.
@@ -204,10 +208,8 @@ def follow(loop: Loop, path: Path) -> Run:
         FloatingPointError: the law's answer was not finite, or the simulation diverged.
     """
     arm, data = loop.arm, loop.data
-    timestep = arm.model.opt.timestep
-    if len(path.times) > 1 and abs(path.times[1] - path.times[0] - timestep) > 1e-9:
-        raise ValueError(f"the path's time step is {path.times[1] - path.times[0]:g} s, the model's {timestep:g} s")
-    steps, qpos, actuators = len(path.times), _fast_index(arm.qpos_addresses), _fast_index(arm.actuators)
+    require_time_step(path, arm)
+    steps, qpos, actuators = len(path.times), fast_index(arm.qpos_addresses), fast_index(arm.actuators)
     positions, errors = np.empty((steps + 1, arm.n)), np.empty((steps, 6))
     qdots, setpoints, torques = (np.empty((steps, arm.n)) for _ in range(3))
     positions[0] = data.qpos[qpos]
@@ -218,29 +220,33 @@ def follow(loop: Loop, path: Path) -> Run:
         errors[k] = loop.state.error
         positions[k + 1] = data.qpos[qpos]
         torques[k] = data.actuator_force[actuators]
-    _require_finite_run(data, qdots, timestep)
+    require_finite_run(qdots, [data.warning[kind].number for kind in DIVERGED], arm)
     return Run(
         arm, path, loop.law, positions, qdots, errors, setpoints, loop.limits.copy(), torques, loop.integration_dt
     )
 
 
-def _require_finite_run(data: mujoco.MjData, qdots: np.ndarray, timestep: float) -> None:
+def require_time_step(path: Path, arm: Arm) -> None:
+    """Raise ValueError unless the path has a target for each time step of the arm's model."""
+    timestep = arm.model.opt.timestep
+    if len(path.times) > 1 and abs(path.times[1] - path.times[0] - timestep) > 1e-9:
+        raise ValueError(f"the path's time step is {path.times[1] - path.times[0]:g} s, the model's {timestep:g} s")
+
+
+def require_finite_run(qdots: np.ndarray, diverged: Sequence[int], arm: Arm, run: str = "") -> None:
+    """Raise FloatingPointError where an answer, (T, n), is not finite or a warning of `DIVERGED` was counted."""
     bad = ~np.isfinite(qdots).all(axis=1)
     if bad.any():
-        raise FloatingPointError(f"the law's answer is not finite at step {int(np.argmax(bad))}")
-    # MuJoCo resets a simulation that diverges and goes on: without this the run would look as if it had been sound.
-    for warning in (
-        mujoco.mjtWarning.mjWARN_BADQPOS,
-        mujoco.mjtWarning.mjWARN_BADQVEL,
-        mujoco.mjtWarning.mjWARN_BADQACC,
-    ):
-        if data.warning[warning].number:
+        raise FloatingPointError(f"{run}the law's answer is not finite at step {int(np.argmax(bad))}")
+    for warning, number in zip(DIVERGED, diverged, strict=True):
+        if number:
             raise FloatingPointError(
-                f"the simulation diverged ({warning.name}); try a shorter time step than {timestep:g} s"
+                f"{run}the simulation diverged ({warning.name}); "
+                f"try a shorter time step than {arm.model.opt.timestep:g} s"
             )
 
 
-def _fast_index(indices: np.ndarray) -> np.ndarray | slice:
+def fast_index(indices: np.ndarray) -> np.ndarray | slice:
     """The same entries as a slice where they are consecutive: a view instead of a copy, every step."""
     first = int(indices[0])
     return slice(first, first + len(indices)) if (np.diff(indices) == 1).all() else indices

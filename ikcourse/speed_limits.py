@@ -6,13 +6,13 @@ the other joints take over what one cannot give.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from ikcourse.arm import Arm
-from ikcourse.laws import State, Step
+from ikcourse.box import BoxedLeastSquares
+from ikcourse.laws import Step
 
 
 def scale_to_speed_limit(qdot: np.ndarray, limit: float | np.ndarray) -> np.ndarray:
@@ -54,36 +54,23 @@ def clip_to_speed_limit(qdot: np.ndarray, limit: float | np.ndarray) -> np.ndarr
 class SpeedLimited:
     """argmin ||J qdot - e||^2 + lambda^2 ||qdot||^2 within the speed limits: other joints take over what one cannot.
 
-    A quadratic programme, solved exactly as bounded-variable least squares. Where no limit is met this is
-    `DampedLeastSquares`.
+    `BoxedLeastSquares` without the joint limits. Where no limit is met this is `DampedLeastSquares`.
 
     Attributes:
         max_joint_speed: > 0, one for all joints or one for each [rad/s].
         damping: lambda, > 0.
-
-    Source: Stark and Parker 1995 (the solver).
     """
 
     max_joint_speed: float | tuple[float, ...]
     damping: float = 1e-2
 
     def __post_init__(self) -> None:
-        speeds = np.asarray(self.max_joint_speed, float)
-        if speeds.ndim > 1 or not (np.isfinite(speeds).all() and (speeds > 0).all()):
-            raise ValueError(f"max_joint_speed must be positive and finite [rad/s]; got {self.max_joint_speed}")
-        if not (math.isfinite(self.damping) and self.damping > 0):
-            raise ValueError(f"damping must be finite and positive; got {self.damping}")
+        if self.max_joint_speed is None:
+            raise ValueError("max_joint_speed must be positive and finite [rad/s]; got None")
+        self._boxed()
 
     def bind(self, arm: Arm) -> Step:
-        from scipy.optimize import lsq_linear  # slow to import, and needed here alone
+        return self._boxed().bind(arm)
 
-        limit = np.broadcast_to(np.asarray(self.max_joint_speed, float), (arm.n,))
-        rows = self.damping * np.eye(arm.n)
-
-        def step(state: State) -> np.ndarray:
-            stacked = np.concatenate([state.jacobian, rows])
-            aim = np.concatenate([state.error, np.zeros(arm.n)])
-            answer = lsq_linear(stacked, aim, (-limit, limit), method="bvls", max_iter=100).x
-            return np.clip(answer, -limit, limit)
-
-        return step
+    def _boxed(self) -> BoxedLeastSquares:
+        return BoxedLeastSquares(self.damping, max_joint_speed=self.max_joint_speed, limit_gain=None)

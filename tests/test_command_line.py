@@ -1,17 +1,22 @@
 """`python -m ikcourse`: what each command prints, writes and returns, and one sentence where it cannot."""
 
 import csv
+import dataclasses
 import os
+import re
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 import ikcourse as ik
 from ikcourse import __main__ as command_line
-from ikcourse.studies import damping
+from ikcourse.studies import damping, results, tables
+from ikcourse.studies.ends import EndState
 
-COMMANDS = ("damping", "viewer", "results", "bench")
+STUDIES = ("damping", "nullspace", "reach", "ablation", "practice")
+COMMANDS = (*STUDIES, "viewer", "results", "bench")
 
 
 @pytest.fixture(autouse=True)
@@ -21,14 +26,18 @@ def empty_folder(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def few_dampings(monkeypatch):
-    """The study with two of its eleven runs."""
+def few_dampings(monkeypatch, tmp_path):
+    """`results` with one study, of two of its eleven runs, and no public Panda."""
     whole = damping.study
 
-    def short(arm, reach=0.70, dampings=(1e-3, 1e-2), **options):
-        return whole(arm, reach, dampings, **options)
+    def short(arm, reach=0.70, dampings=(1e-3, 1e-2), *arguments, **options):
+        return whole(arm, reach, dampings, *arguments, **options)
 
     monkeypatch.setattr(damping, "study", short)
+    monkeypatch.setattr(damping, "SETTINGS", (1e-3, 1e-2))
+    monkeypatch.setattr(results, "STUDIES", {"damping": results.Table(damping)})
+    monkeypatch.setattr(command_line, "TABLES", {"damping": command_line.TABLES["damping"]})
+    monkeypatch.setenv("MENAGERIE_ROOT", str(tmp_path / "nowhere"))
 
 
 def run(*arguments, **environment):
@@ -51,7 +60,7 @@ def test_help_lists_the_commands():
     assert done.returncode == 0
     assert done.stdout.startswith("usage: python -m ikcourse")
     for command in COMMANDS:
-        assert f"\n    {command} " in done.stdout
+        assert re.search(rf"\n    {command}\s", done.stdout), command
     assert done.stderr == ""
 
 
@@ -65,9 +74,10 @@ def test_each_command_explains_itself(command, capsys):
 
 def test_the_options_of_the_issue_exist(capsys):
     for command, options in {
-        "damping": ("--model {builtin,menagerie}", "--reach"),
+        **dict.fromkeys(STUDIES, ("--model {builtin,menagerie}", "--output")),
+        "damping": ("--model {builtin,menagerie}", "--reach", "--output"),
         "viewer": ("--damping", "--integration-dt", "--nullspace-gain", "--max-angvel", "--model {builtin,menagerie}"),
-        "results": ("--check",),
+        "results": ("--check", "--only"),
     }.items():
         with pytest.raises(SystemExit):
             command_line.main([command, "--help"])
@@ -111,7 +121,7 @@ def test_damping_prints_the_table_and_writes_it(few_dampings, tmp_path, capsys):
         lines = list(csv.DictReader(stream))
     assert [(line["damping"], line["end_state"]) for line in lines] == [("1e-03", "collapse"), ("1e-02", "healthy")]
     for line in lines:
-        assert any(row.split() == list(line.values()) for row in said.splitlines())
+        assert any(row.split() == [value for value in line.values() if value] for row in said.splitlines())
     assert "damping_end_state.csv" in said
     assert "2 runs" in said
 
@@ -119,16 +129,62 @@ def test_damping_prints_the_table_and_writes_it(few_dampings, tmp_path, capsys):
 def test_damping_takes_a_reach_and_a_file(few_dampings, tmp_path, capsys):
     assert command_line.main(["damping", "--reach", "0.6", "--output", "here/table.csv"]) == 0
     assert not (tmp_path / "results").exists()
-    rows = damping.read(tmp_path / "here" / "table.csv")
-    assert [row.end_state for row in rows] == [damping.EndState.HEALTHY, damping.EndState.HEALTHY]
+    rows = tables.read(damping.Row, tmp_path / "here" / "table.csv")
+    assert [row.end_state for row in rows] == [EndState.HEALTHY, EndState.HEALTHY]
+
+
+def test_damping_says_that_the_book_reads_another_reach_from_the_file_that_it_wrote(few_dampings, capsys):
+    assert command_line.main(["damping", "--reach", "0.6"]) == 0
+    assert "The book reads the study at 0.70 m from there" in capsys.readouterr().out
+    assert command_line.main(["damping"]) == 0
+    assert "The book reads" not in capsys.readouterr().out
+
+
+def test_damping_writes_its_rows_in_place_and_keeps_another_models(few_dampings, tmp_path, capsys):
+    file = tmp_path / "table.csv"
+    assert command_line.main(["damping", "--output", "table.csv"]) == 0
+    computed = tables.read(damping.Row, file)
+    public = [dataclasses.replace(row, model="menagerie", drift_rad=2.0) for row in computed]
+    wrong = [dataclasses.replace(row, drift_rad=9.0) for row in computed]
+    tables.write([wrong[1], *public, wrong[0]], file)
+    assert command_line.main(["damping", "--output", "table.csv"]) == 0
+    assert tables.read(damping.Row, file) == [computed[1], *public, computed[0]]
+    assert "in place of rows with the same settings" in capsys.readouterr().out
+
+
+def test_a_file_that_holds_something_else_is_not_overwritten(few_dampings, tmp_path, capsys):
+    (tmp_path / "mine.csv").write_text("a,b\n1,2\n")
+    assert command_line.main(["damping", "--output", "mine.csv"]) == 1
+    assert is_one_sentence(capsys.readouterr().err)
+    assert (tmp_path / "mine.csv").read_text() == "a,b\n1,2\n"
+
+
+def test_a_folder_as_output_is_refused_in_one_sentence(few_dampings, tmp_path, capsys):
+    assert command_line.main(["damping", "--output", str(tmp_path)]) == 1
+    said = capsys.readouterr()
+    assert is_one_sentence(said.err)
+    assert "names a folder" in said.err
+    assert said.out == ""
+
+
+@pytest.mark.parametrize("name", [name for name in STUDIES if name != "damping"])
+def test_each_study_prints_its_table_and_writes_it(name, tmp_path, monkeypatch, capsys):
+    module = results.STUDIES[name].module
+    monkeypatch.setattr(module, "SETTINGS", getattr(module, "CHECKED", module.SETTINGS)[:1])
+    assert command_line.main([name]) == 0
+    said = capsys.readouterr().out
+    (row,) = tables.read(module.Row, tmp_path / "results" / module.FILE)
+    assert row.model == "builtin"
+    assert said.splitlines()[:2] == tables.table([row]).splitlines()
+    assert f"1 runs written to results/{module.FILE}" in said
 
 
 def test_damping_in_a_process_of_its_own_writes_eleven_rows(tmp_path):
     done = run("damping")
     assert done.returncode == 0, done.stderr
-    rows = damping.read(tmp_path / "results" / "damping_end_state.csv")
+    rows = tables.read(damping.Row, tmp_path / "results" / "damping_end_state.csv")
     assert len(rows) == 11
-    assert done.stdout.splitlines()[:12] == damping.table(rows).splitlines()
+    assert done.stdout.splitlines()[:12] == tables.table(rows).splitlines()
     assert done.stderr == ""
 
 
@@ -227,6 +283,16 @@ def test_results_writes_and_checks(few_dampings, tmp_path, capsys):
     assert "not what this code computes" in "".join(capsys.readouterr())
 
 
+def test_results_of_one_study_alone(few_dampings, tmp_path, capsys):
+    assert command_line.main(["results", "--only", "damping"]) == 0
+    assert "the public Panda's rows stand as they were" in capsys.readouterr().out
+    assert command_line.main(["results", "--only", "damping", "--only", "damping", "--check"]) == 0
+    assert command_line.main(["results", "--only", "dampings"]) == 1
+    said = capsys.readouterr().err
+    assert is_one_sentence(said)
+    assert "there is no study dampings; there are damping" in said
+
+
 def test_a_check_of_results_that_are_not_there_fails_and_says_so(few_dampings, capsys):
     assert command_line.main(["results", "--check"]) == 1
     assert "damping_end_state.csv" in "".join(capsys.readouterr())
@@ -244,6 +310,7 @@ def test_bench_is_a_command(monkeypatch, capsys):
     from ikcourse.studies import bench
 
     monkeypatch.setattr(bench, "ratios", lambda: ([2.0, 2.5, 9.0], 20.0))
+    monkeypatch.setattr(bench, "batch_seconds", lambda: np.array([[15.0, 10.0, 100.0]]))
     assert command_line.main(["bench"]) == 0
     said = capsys.readouterr().out
     assert "2.50" in said

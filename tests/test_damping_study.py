@@ -4,12 +4,11 @@ import csv
 import dataclasses
 
 import mujoco
-import numpy as np
 import pytest
 
 import ikcourse as ik
-from ikcourse.studies import damping, results
-from ikcourse.studies.damping import EndState
+from ikcourse.studies import damping, results, tables
+from ikcourse.studies.ends import EndState, Reason
 
 from .models import ROOT, SHARED
 
@@ -33,7 +32,7 @@ def public():
         patch.setenv("MENAGERIE_ROOT", str(MENAGERIE))
         arm = ik.panda("menagerie")
     assert arm.model.nmesh > 50, "the public model has meshes"
-    return damping.study(arm)
+    return damping.study(arm, model="menagerie")
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +45,7 @@ def reference():
 
 
 def as_printed(row):
-    return dict(zip(damping.header(), damping.printed(row), strict=True))
+    return dict(zip(tables.header(row), tables.printed(row), strict=True))
 
 
 def differences_from(reference, rows, drift=0.002, error=0.001, speed=0.02):
@@ -96,153 +95,71 @@ def test_ends_by_mechanism(model, request):
     for row in rows:
         folded = row.damping in COLLAPSED
         assert row.end_state is (EndState.COLLAPSED if folded else EndState.HEALTHY)
+        assert row.reason is Reason.NONE
         # The two ends have nothing in common: no threshold between them needs a fine touch.
         assert (row.drift_rad > 2) == folded
         assert (row.final_error_m > 0.4) == folded
         assert (row.clipped_steps > 1000) == folded
 
 
-def test_results_is_what_the_code_computes(builtin):
-    kept = damping.read(ROOT / "results" / damping.FILE)
-    assert [row.damping for row in kept] == [row.damping for row in builtin]
-    for ours, theirs in zip(builtin, kept, strict=True):
-        assert damping.agree(ours, theirs), f"`python -m ikcourse results` would change the row of {ours.damping}"
+@pytest.mark.parametrize("model", ["builtin", "public"])
+def test_results_is_what_the_code_computes(model, request):
+    computed = request.getfixturevalue(model)
+    kept = [row for row in tables.read(damping.Row, ROOT / "results" / damping.FILE) if row.model == computed[0].model]
+    assert [row.damping for row in kept] == [row.damping for row in computed]
+    for ours, theirs in zip(computed, kept, strict=True):
+        assert tables.agree(ours, theirs), f"`python -m ikcourse results` would change the row of {ours.damping}"
 
 
-def test_agree_sees_a_difference(builtin):
+def test_agreement_sees_a_difference_in_any_column(builtin):
     healthy, folded = builtin[0], builtin[4]
-    assert damping.agree(healthy, healthy)
-    assert damping.agree(folded, dataclasses.replace(folded, drift_rad=folded.drift_rad + 0.001))
-    assert not damping.agree(healthy, dataclasses.replace(healthy, drift_rad=healthy.drift_rad + 0.001))
+    assert tables.agree(healthy, healthy)
+    assert tables.agree(folded, dataclasses.replace(folded, drift_rad=folded.drift_rad + 0.001))
+    assert not tables.agree(healthy, dataclasses.replace(healthy, drift_rad=healthy.drift_rad + 0.001))
     for change in (
         {"drift_rad": folded.drift_rad + 0.003},
         {"final_error_m": folded.final_error_m + 0.002},
         {"peak_speed_rad_s": folded.peak_speed_rad_s + 0.03},
         {"clipped_steps": folded.clipped_steps + 1},
         {"end_state": EndState.HEALTHY},
-        {"end_state": EndState.UNDECIDED},
+        {"end_state": EndState.UNDECIDED, "reason": Reason.MOVING},
+        {"reason": Reason.MOVING},
         {"damping": 1e-3},
+        {"model": "menagerie"},
         {"rms_position_m": folded.rms_position_m + 0.01},
     ):
-        assert not damping.agree(folded, dataclasses.replace(folded, **change)), change
+        assert not tables.agree(folded, dataclasses.replace(folded, **change)), change
 
 
 def test_what_is_written_is_read_back(builtin, tmp_path):
     file = tmp_path / "a" / "b.csv"
-    damping.write(builtin, file)
+    tables.write(builtin, file)
     lines = file.read_text().splitlines()
-    assert lines[0] == "damping,end_state,drift_rad,final_error_m,peak_speed_rad_s,clipped_steps,rms_position_m"
+    assert lines[0] == (
+        "model,damping,end_state,reason,drift_rad,final_error_m,peak_speed_rad_s,clipped_steps,rms_position_m"
+    )
     assert len(lines) == 12
-    back = damping.read(file)
-    assert list(map(damping.printed, back)) == list(map(damping.printed, builtin))
+    back = tables.read(damping.Row, file)
+    assert list(map(tables.printed, back)) == list(map(tables.printed, builtin))
     assert back[4].end_state is EndState.COLLAPSED
 
 
-def test_the_table_shows_every_row(builtin):
-    lines = damping.table(builtin).splitlines()
-    assert lines[0].split() == damping.header()
-    assert [line.split() for line in lines[1:]] == list(map(damping.printed, builtin))
-    assert len({len(line) for line in lines}) == 1, "columns line up"
-
-
-# ----- where the arm ends, and why
-
-
-def reach_of_elbow(arm, q4):
-    """Distance from the shoulder to the wrist, where the axes of joints 5 and 6 meet [m]."""
-    q = arm.home.copy()
-    q[3] = q4
-    data = arm.data(q)
-    return np.linalg.norm(data.body("link5").xpos - data.body("link2").xpos)
-
-
-def test_the_straight_elbow_is_where_shoulder_and_wrist_are_farthest_apart():
-    arm = ik.panda()
-    straight = damping.straight_elbow(arm)
-    assert straight == pytest.approx(-0.4670, abs=5e-5)
-    # A parabola through three points around it has its top there.
-    step = 1e-3
-    near = [reach_of_elbow(arm, straight + k * step) for k in (-1, 0, 1)]
-    top = 0.5 * step * (near[0] - near[2]) / (near[0] - 2 * near[1] + near[2])
-    assert abs(top) < 1e-6
-    assert near[1] > max(near[0], near[2])
-    assert max(reach_of_elbow(arm, q4) for q4 in np.linspace(arm.lower[3], arm.upper[3], 500)) < near[1] + 1e-9
-
-
-def made_up_run(elbow, error, turned=0.0, wrist=0.0):
-    """A run that ends with the elbow at this angle [rad], the tool this far from its target [m] and turned [rad],
-    and joint 7 this far from home [rad]."""
-    arm = ik.panda()
-    path = ik.hold(arm, 0.01)
-    run = ik.track(arm, path, ik.DampedLeastSquares())
-    q, errors = run.q.copy(), run.errors.copy()
-    q[-1, 3] = elbow
-    q[-1, 6] += wrist
-    errors[-1] = [0, error, 0, turned, 0, 0]
-    return dataclasses.replace(run, q=q, errors=errors)
-
-
-@pytest.mark.parametrize(
-    ("elbow", "error", "end"),
-    [
-        (-1.57, 0.007, EndState.HEALTHY),
-        (-0.10, 0.43, EndState.COLLAPSED),
-        (-1.57, 0.43, EndState.UNDECIDED),  # bent as at home, the tool elsewhere
-        (-0.10, 0.007, EndState.UNDECIDED),  # through the straight elbow, the tool back all the same
-        (-1.20, 0.007, EndState.HEALTHY),
-        (-0.468, 0.007, EndState.UNDECIDED),  # bent as at home, but hardly
-        (-0.466, 0.43, EndState.COLLAPSED),
-        (-0.466, 0.007, EndState.UNDECIDED),
-    ],
-)
-def test_an_end_needs_both_signs_and_is_never_forced(elbow, error, end):
-    assert damping.end_state(made_up_run(elbow, error)) is end
-
-
-def test_a_tool_turned_away_or_another_bend_of_the_arm_is_not_home():
-    assert damping.end_state(made_up_run(-1.57, 0.007, turned=0.01)) is EndState.HEALTHY
-    assert damping.end_state(made_up_run(-1.57, 0.007, turned=1.85)) is EndState.UNDECIDED
-    assert damping.end_state(made_up_run(-1.57, 0.007, wrist=2.5)) is EndState.UNDECIDED
-
-
-def test_farther_out_an_arm_that_ends_in_another_bend_is_not_called_healthy():
-    """At 0.85 m and hardly any damping the tool comes back near home with the joints five radians away."""
-    arm = ik.panda()
-    run = ik.track(arm, ik.reach_and_return(arm, reach=0.85), ik.DampedLeastSquares(1e-6))
-    assert np.linalg.norm(run.q[-1] - arm.home) > 1
-    assert damping.end_state(run) is not EndState.HEALTHY
-
-
-def test_a_run_that_is_cut_off_on_its_way_is_undecided():
-    """Simulated, not made up: the target has left, the arm has not arrived, and it is bent as at home."""
-    arm = ik.panda()
-    held = ik.hold(arm, 0.2)
-    away = ik.Path(
-        held.times, held.positions + np.array([0, 0.3, 0.1]), held.quaternions, held.twists, held.accelerations
-    )
-    run = ik.track(arm, away, ik.DampedLeastSquares(1e-2))
-    assert run.q[-1, 3] < damping.straight_elbow(arm)
-    assert damping.end_state(run) is EndState.UNDECIDED
-    assert damping.summary(run, 1e-2).end_state is EndState.UNDECIDED
-
-
 def test_an_undecided_row_can_be_printed_written_and_read(tmp_path):
-    row = damping.summary(made_up_run(-1.57, 0.43), 1e-2)
-    assert "undecided" in damping.table([row])
-    damping.write([row], tmp_path / "one.csv")
-    assert damping.read(tmp_path / "one.csv")[0].end_state is EndState.UNDECIDED
-
-
-def test_a_summary_is_of_the_whole_run():
+    """Of a run, not made up: at its end the arm still follows a target that has left."""
     arm = ik.panda()
-    run = ik.track(arm, ik.reach_and_return(arm, 0.86, duration=1.0), ik.DampedLeastSquares(1e-3))
-    row = damping.summary(run, 1e-3)
-    beyond = (run.setpoints < arm.lower) | (run.setpoints > arm.upper)
-    assert row.clipped_steps == sum(bool(line.any()) for line in beyond) > 0
-    assert row.drift_rad == max(np.linalg.norm(q - arm.home) for q in run.q[1:])
-    assert row.final_error_m == np.linalg.norm(run.errors[-1][:3])
-    assert row.peak_speed_rad_s == np.abs(run.qdot).max()
-    assert row.rms_position_m == pytest.approx(np.sqrt((run.errors[:, :3] ** 2).sum() / len(run.errors)))
+    held = ik.hold(arm, 0.1)
+    run = ik.track(arm, dataclasses.replace(held, positions=held.positions + [0, 0.3, 0.1]), ik.DampedLeastSquares())
+    row = damping.summary(run, 1e-2)
+    assert (row.end_state, row.reason) == (EndState.UNDECIDED, Reason.MOVING)
+    assert "undecided  moving" in tables.table([row])
+    tables.write([row], tmp_path / "one.csv")
+    back = tables.read(damping.Row, tmp_path / "one.csv")[0]
+    assert (back.end_state, back.reason) == (EndState.UNDECIDED, Reason.MOVING)
+
+
+def test_the_study_is_about_an_elbow_that_the_arm_must_have():
+    with pytest.raises(ValueError, match="the Panda's elbow, joint4"):
+        damping.study(ik.planar2())
 
 
 def test_a_shorter_reach_folds_nobody():
@@ -258,7 +175,7 @@ def test_without_floor_and_collisions_a_folded_arm_ends_elsewhere_and_a_healthy_
     assert folded.end_state is EndState.COLLAPSED
     assert folded.drift_rad == pytest.approx(2.559, abs=0.002)
     assert folded.final_error_m == pytest.approx(0.281, abs=0.001)
-    assert damping.printed(healthy) == ["1e-02", "healthy", "1.341", "0.00657", "0.08", "0", "0.00888"]
+    assert tables.printed(healthy) == ["builtin", "1e-02", "healthy", "", "1.341", "0.00657", "0.08", "0", "0.00888"]
 
 
 def test_the_integrator_is_part_of_the_result():
@@ -267,14 +184,21 @@ def test_the_integrator_is_part_of_the_result():
     assert arm.model.opt.integrator == mujoco.mjtIntegrator.mjINT_IMPLICITFAST
     arm.model.opt.integrator = mujoco.mjtIntegrator.mjINT_EULER
     (row,) = damping.study(arm, dampings=(1e-2,))
-    assert damping.printed(row)[2:4] != ["1.341", "0.00657"]
+    assert tables.printed(row)[4:6] != ["1.341", "0.00657"]
 
 
 # ----- results/
 
 
-def test_check_fails_where_a_row_was_changed_or_lost(tmp_path, builtin, monkeypatch, capsys):
+@pytest.fixture
+def alone(monkeypatch, builtin):
+    """`results` with this study alone, on the built-in model, and its rows computed once."""
     monkeypatch.setattr(damping, "study", lambda arm, *arguments, **more: builtin)
+    monkeypatch.setattr(results, "STUDIES", {"damping": results.Table(damping)})
+    monkeypatch.setattr(results, "models_here", lambda: (["builtin"], ""))
+
+
+def test_check_fails_where_a_row_was_changed_or_lost(tmp_path, builtin, alone, capsys):
     results.write(tmp_path)
     assert results.check(tmp_path) == 0
     facts = (tmp_path / results.FACTS).read_text()
@@ -282,16 +206,25 @@ def test_check_fails_where_a_row_was_changed_or_lost(tmp_path, builtin, monkeypa
     assert results.check(tmp_path) == 1
     (tmp_path / results.FACTS).write_text(facts)
     changed = [dataclasses.replace(builtin[0], drift_rad=1.5), *builtin[1:]]
-    damping.write(changed, tmp_path / damping.FILE)
+    tables.write(changed, tmp_path / damping.FILE)
     assert results.check(tmp_path) == 1
-    damping.write(builtin[:-1], tmp_path / damping.FILE)
+    tables.write(builtin[:-1], tmp_path / damping.FILE)
     assert results.check(tmp_path) == 1
     assert "not what this code computes" in "".join(capsys.readouterr())
 
 
 def test_facts_carry_the_table_and_how_many_runs_it_stands_on(builtin):
     facts = (ROOT / "results" / results.FACTS).read_text()
-    assert "11 runs" in facts
-    assert "7 runs come home and 4 fold" in facts
+    for model in ("builtin", "menagerie"):
+        assert (
+            f"The {model} Panda reaches to 0.70 m from its shoulder and returns; 11 runs, one a damping: "
+            "7 come home, 4 fold (lambda 0.0005, 0.001, 0.003, 0.005), 0 are undecided."
+        ) in facts
     for row in builtin:
-        assert damping.printed(row)[0] in facts
+        assert "| " + " | ".join(tables.printed(row)) + " |" in facts
+
+
+def test_facts_count_an_end_that_is_undecided(builtin):
+    planted = [dataclasses.replace(builtin[4], end_state=EndState.UNDECIDED, reason=Reason.MOVING), *builtin[5:]]
+    (said, _) = damping.facts(planted)
+    assert "7 runs, one a damping: 3 come home, 3 fold (lambda 0.001, 0.003, 0.005), 1 are undecided." in said

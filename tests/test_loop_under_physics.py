@@ -7,7 +7,7 @@ import pytest
 
 import ikcourse as ik
 from ikcourse.studies import ablation, damping
-from ikcourse.studies.damping import EndState
+from ikcourse.studies.ends import EndState
 
 from .models import SHARED, random_q
 

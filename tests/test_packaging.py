@@ -22,7 +22,8 @@ FLOORS = {
     "_arrays": 0, "rotation": 0, "inverse": 0, "nullspace": 0, "selective": 0, "ellipsoid": 0, "priority": 0,
     "chain": 0,
     "arm": 1, "scenes": 1, "jacobian": 1,
-    "paths": 2, "laws": 2, "objectives": 2, "speed_limits": 2, "loop": 2, "track": 2, "torque": 2,
+    "paths": 2, "laws": 2, "stacked_laws": 2, "objectives": 2, "speed_limits": 2, "box": 2, "mink_qp": 2,
+    "loop": 2, "track": 2, "track_many": 2, "torque": 2,
     "studies": 3, "fleet": 3, "floating": 3,
     "show": 4, "check": 4, "__main__": 4,
 }  # fmt: skip
@@ -209,8 +210,7 @@ def test_the_command_line_runs_in_a_plain_install(tmp_path):
         """
 from ikcourse.__main__ import main
 from ikcourse.studies import damping
-whole = damping.study
-damping.study = lambda arm, reach, **options: whole(arm, reach, (1e-2,), **options)
+damping.SETTINGS = (1e-2,)
 sys.exit(main(["damping", "--output", "table.csv"]))
 """,
         tmp_path,

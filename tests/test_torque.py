@@ -392,7 +392,7 @@ def test_a_speed_bound_holds_in_the_joints_too(arm):
 
 
 def test_the_reach_that_folds_the_servos_comes_home_on_motors(arm):
-    from ikcourse.studies.damping import EndState, end_state
+    from ikcourse.studies.ends import EndState, end_state
 
     path = ik.reach_and_return(arm, 0.70)
     run = ik.follow(ik.ComputedTorque(arm, ik.DampedLeastSquares(5e-3)), path)

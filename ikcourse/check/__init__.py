@@ -8,6 +8,7 @@ A checker tests properties, not memorised arrays. What comes back is true where 
 that is still empty is false and raises nothing.
 """
 
+from ikcourse.check._box import box
 from ikcourse.check._dls import dls
 from ikcourse.check._jacobian import jacobian
 from ikcourse.check._judge import Result
@@ -15,4 +16,4 @@ from ikcourse.check._loop import loop
 from ikcourse.check._nullspace import nullspace
 from ikcourse.check._pose_error import pose_error
 
-__all__ = ["Result", "dls", "jacobian", "loop", "nullspace", "pose_error"]
+__all__ = ["Result", "box", "dls", "jacobian", "loop", "nullspace", "pose_error"]

@@ -6,6 +6,7 @@ import base64
 import html
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import mujoco
@@ -92,20 +93,13 @@ def film(
     import mediapy
     from IPython.display import HTML
 
-    if not runs or len(labels) != len(runs):
-        raise ValueError(f"need at least one run and a label for each; got {len(runs)} runs, {len(labels)} labels")
     try:
-        panels = [
-            _labelled(frames_of(run, fps, width, height, camera), label)
-            for run, label in zip(runs, labels, strict=True)
-        ]
+        frames = _side_by_side(runs, labels, fps, width, height, camera)
     except NoOpenGL:
         return HTML(f'<p class="no-opengl">{NO_OPENGL}</p>')
-    length = min(map(len, panels))
-    frames = np.concatenate([panel[:length] for panel in panels], axis=2)
     _use_packaged_ffmpeg()
     movie = mediapy.compress_video(frames, fps=fps, qp=28)
-    cover = mediapy.compress_image(frames[round(poster * (length - 1))], fmt="jpeg")
+    cover = mediapy.compress_image(frames[round(poster * (len(frames) - 1))], fmt="jpeg")
     return HTML(
         '<figure class="film">'
         f'<video controls muted loop playsinline preload="metadata" width="{frames.shape[2]}" '
@@ -114,6 +108,36 @@ def film(
         f'<source type="video/mp4" src="data:video/mp4;base64,{_text(movie)}">{html.escape(alt)}</video>'
         f"<figcaption>{html.escape(caption)}</figcaption></figure>"
     )
+
+
+def write_films(
+    runs: Sequence[Run],
+    labels: Sequence[str],
+    file: Path,
+    fps: float = 20,
+    width: int = 400,
+    height: int = 400,
+    camera: str = "side",
+) -> list[Path]:
+    """The same film as two files beside each other, an MP4 and a GIF of half the frames; returns their paths.
+
+    Args:
+        runs, labels, fps, width, height, camera: as `film`.
+        file: where to; its suffix is replaced by .mp4 and .gif.
+
+    Raises:
+        NoOpenGL: this machine cannot draw.
+        ValueError: as `film`.
+    """
+    import mediapy
+
+    frames = _side_by_side(runs, labels, fps, width, height, camera)
+    _use_packaged_ffmpeg()
+    file.parent.mkdir(parents=True, exist_ok=True)
+    film_file, picture_file = file.with_suffix(".mp4"), file.with_suffix(".gif")
+    mediapy.write_video(film_file, frames, fps=fps, qp=28)
+    mediapy.write_video(picture_file, frames[::2], fps=fps / 2, codec="gif")
+    return [film_file, picture_file]
 
 
 def pictures(images: Sequence[np.ndarray], labels: Sequence[str], alt: str, caption: str = "") -> HTML:
@@ -134,6 +158,19 @@ def pictures(images: Sequence[np.ndarray], labels: Sequence[str], alt: str, capt
         f'<figure class="film"><img width="{row.shape[1]}" alt="{html.escape(alt)}" src="data:image/png;base64,{data}">'
         f"<figcaption>{html.escape(caption)}</figcaption></figure>"
     )
+
+
+def _side_by_side(
+    runs: Sequence[Run], labels: Sequence[str], fps: float, width: int, height: int, camera: str
+) -> np.ndarray:
+    """The runs' labelled panels in one row, (frames, height, width, 3), as long as the shortest; raises as `film`."""
+    if not runs or len(labels) != len(runs):
+        raise ValueError(f"need at least one run and a label for each; got {len(runs)} runs, {len(labels)} labels")
+    panels = [
+        _labelled(frames_of(run, fps, width, height, camera), label) for run, label in zip(runs, labels, strict=True)
+    ]
+    length = min(map(len, panels))
+    return np.concatenate([panel[:length] for panel in panels], axis=2)
 
 
 def _show_at(arm: Arm, data: mujoco.MjData, q: np.ndarray, position: np.ndarray, quaternion: np.ndarray) -> None:

@@ -70,8 +70,8 @@ def facts(rows: Sequence[Row]) -> list[str]:
         ends = [row.end_state for row in rows if row.model == model]
         folded = [f"{row.damping:g}" for row in rows if row.model == model and row.end_state is EndState.COLLAPSED]
         said.append(
-            f"The {model} Panda reaches to {REACH:.2f} m from its shoulder and returns; {len(ends)} runs, one a damping: "
-            f"{ends.count(EndState.HEALTHY)} come home, {len(folded)} fold (lambda {', '.join(folded)}), "
+            f"The {model} Panda reaches to {REACH:.2f} m from its shoulder and returns; {len(ends)} runs, one a damping"
+            f": {ends.count(EndState.HEALTHY)} come home, {len(folded)} fold (lambda {', '.join(folded)}), "
             f"{ends.count(EndState.UNDECIDED)} are undecided."
         )
     return [*said, "A mean over both kinds would describe neither."]

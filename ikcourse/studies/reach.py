@@ -75,7 +75,9 @@ def facts(rows: Sequence[Row]) -> list[str]:
         folded = [row for row in mine if row.end_state is EndState.COLLAPSED]
         home = [row.drift_rad for row in mine if row.end_state is EndState.HEALTHY]
         undecided = len(mine) - len(folded) - len(home)
-        said.append(f"{model}: {len(folded)} of {len(mine)} runs fold, {len(home)} come home, {undecided} are undecided.")
+        said.append(
+            f"{model}: {len(folded)} of {len(mine)} runs fold, {len(home)} come home, {undecided} are undecided."
+        )
         for gain in GAINS:
             counts = {
                 reach: sum((row.reach_m, row.nullspace_gain) == (reach, gain) for row in folded) for reach in REACHES

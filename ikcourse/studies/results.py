@@ -12,13 +12,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Protocol
+from typing import Protocol
 
 import mujoco
 import numpy as np
 
 from ikcourse import scenes
-from ikcourse.studies import damping, nullspace, reach, tables
+from ikcourse.studies import ablation, collapse_map, damping, map_facts, nullspace, practice, reach, tables
 from ikcourse.studies.many import Progress
 
 FOLDER = Path("results")
@@ -49,7 +49,9 @@ class Table:
     def write(self, folder: Path, models: Sequence[str], progress: Progress) -> list[Path]:
         file, study = folder / self.module.FILE, self.module
         fresh = [row for model in models for row in study.compute(model, study.SETTINGS, progress)]
-        kept = [row for row in tables.read(study.Row, file) if row.model not in models] if file.exists() else []
+        absent = set(scenes.SOURCES) - set(models)
+        # Read only where something must be kept: a table whose columns have changed since can be written anew.
+        kept = [row for row in tables.read(study.Row, file) if row.model in absent] if absent and file.exists() else []
         tables.write([*fresh, *kept], file)
         return [file]
 
@@ -76,10 +78,54 @@ class Table:
         return [f"## {self.module.FILE}", "", *self.module.facts(rows), *table]
 
 
+@dataclass(frozen=True)
+class CollapseMap:
+    """The study `collapse_map`: an array and a binary, on the built-in model alone.
+
+    A check runs a sub-grid again. A pixel whose twin ends elsewhere is left out: its end is decided by rounding, which
+    another machine's libraries do otherwise.
+    """
+
+    grid: collapse_map.Grid = collapse_map.GRID
+
+    def write(
+        self, folder: Path, models: Sequence[str], progress: Progress, scheduler: str | None = None
+    ) -> list[Path]:
+        file, grid = folder / collapse_map.FILE, self.grid
+        if file.exists() and (stored := collapse_map.load(file).grid).is_like(grid):
+            grid = stored
+        flat = collapse_map.compute(folder, grid, scheduler, progress)
+        files = collapse_map.save(collapse_map.assemble(grid, flat), folder)
+        collapse_map.clear(folder)
+        return files
+
+    def check(self, folder: Path, models: Sequence[str], progress: Progress) -> list[str]:
+        file = folder / collapse_map.FILE
+        kept = collapse_map.load(file)
+        if not kept.grid.is_like(self.grid):
+            return [f"{file} is of another grid {HINT}"]
+        differing = 0
+        rows = collapse_map.checked(kept)
+        for row, pixels in progress(rows):
+            fresh = collapse_map.run_row(row)
+            differing += int(((fresh["state"] != pixels["state"]) & ~pixels["sensitive"] & ~fresh["sensitive"]).sum())
+        found = [f"{file}: {differing} of the pixels that were run again end otherwise {HINT}"] if differing else []
+        if (folder / collapse_map.BINARY).read_bytes() != collapse_map.binary(kept):
+            found.append(f"{folder / collapse_map.BINARY} is not the map of {file} {HINT}")
+        return found
+
+    def facts(self, folder: Path) -> list[str]:
+        kept = collapse_map.load(folder / collapse_map.FILE)
+        return [f"## {collapse_map.FILE}", "", *map_facts.facts(kept)]
+
+
 STUDIES: dict[str, Study] = {
     "damping": Table(damping),
     "nullspace": Table(nullspace),
     "reach": Table(reach),
+    "ablation": Table(ablation),
+    "practice": Table(practice),
+    "map": CollapseMap(),
 }
 
 
@@ -155,6 +201,6 @@ def _facts(folder: Path) -> str:
         try:
             lines += ["", *study.facts(folder)]
         except FileNotFoundError:
-            lines += [f"## {name}", "", f"Not computed yet: `python -m ikcourse results --only {name}`."]
+            lines += ["", f"## {name}", "", f"Not computed yet: `python -m ikcourse results --only {name}`."]
     versions = f"{VERSIONS}MuJoCo {mujoco.__version__}, NumPy {np.__version__}, Python {platform.python_version()}."
     return "\n".join([*lines, "", versions, ""])

@@ -36,6 +36,11 @@ def scientific(value: float) -> str:
     return short if float(short) == value else f"{value:g}"
 
 
+def span(values: Sequence[float], form: str) -> str:
+    """The least and the greatest value, once where they read alike."""
+    return " to ".join(dict.fromkeys((format(min(values), form), format(max(values), form))))
+
+
 def columns(row: Any) -> list[Field[Any]]:
     """The columns of a row or of its type: the settings, then what was measured."""
     return sorted(fields(row), key=lambda column: not column.metadata["setting"])
@@ -133,4 +138,3 @@ def agree(a: Any, b: Any) -> bool:
         elif _printed(column.metadata["format"], mine) != _printed(column.metadata["format"], other):
             return False
     return True
-

@@ -1,0 +1,190 @@
+"""Where a reach ended: by the side of the straight elbow and by rest, and undecided with a reason where neither."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import ikcourse as ik
+from ikcourse.studies import ends, outcome
+from ikcourse.studies.ends import End, EndState, Reason
+
+ARM = ik.panda()
+STRAIGHT = ends.straight_elbow(ARM)
+HERE, RESTS = np.zeros(6), 0.0
+
+
+def bent(elbow, wrist=0.0):
+    """Home, but for the elbow's angle and a turn of joint 7 [rad]."""
+    q = ARM.home.copy()
+    q[3] = elbow
+    q[6] += wrist
+    return q
+
+
+def off(position=0.0, turned=0.0):
+    """A pose error of these lengths [m] and [rad], neither along an axis."""
+    return np.concatenate([position * np.array([0.6, 0, -0.8]), turned * np.array([0, 0.8, 0.6])])
+
+
+# ----- the straight elbow
+
+
+def reach_of_elbow(arm, q4):
+    """Distance from the shoulder to the wrist, where the axes of joints 5 and 6 meet [m]."""
+    data = arm.data(bent(q4))
+    return np.linalg.norm(data.body("link5").xpos - data.body("link2").xpos)
+
+
+def test_the_straight_elbow_is_where_shoulder_and_wrist_are_farthest_apart():
+    assert pytest.approx(-0.4670, abs=5e-5) == STRAIGHT
+    assert pytest.approx(-(np.arctan(0.0825 / 0.316) + np.arctan(0.0825 / 0.384)), abs=1e-15) == STRAIGHT
+    # A parabola through three points around it has its top there.
+    step = 1e-3
+    near = [reach_of_elbow(ARM, STRAIGHT + k * step) for k in (-1, 0, 1)]
+    top = 0.5 * step * (near[0] - near[2]) / (near[0] - 2 * near[1] + near[2])
+    assert abs(top) < 1e-6
+    assert near[1] > max(near[0], near[2])
+    assert max(reach_of_elbow(ARM, q4) for q4 in np.linspace(ARM.lower[3], ARM.upper[3], 500)) < near[1] + 1e-9
+
+
+def test_an_arm_without_that_elbow_is_refused_with_the_joints_that_it_has():
+    planar = ik.planar2()
+    for ask in (ends.straight_elbow, ends.elbow_of):
+        with pytest.raises(ValueError, match=rf"joint4; this arm has .*{planar.joint_names[-1]}"):
+            ask(planar)
+
+
+# ----- the rule
+
+
+@pytest.mark.parametrize(
+    ("q", "speed", "error", "end"),
+    [
+        (bent(-1.57), RESTS, HERE, End(EndState.HEALTHY)),
+        (bent(-1.57), RESTS, off(0.099), End(EndState.HEALTHY)),  # lag is a number, not a state
+        (bent(-1.57), 0.2, off(0.05), End(EndState.HEALTHY)),  # and so is an arm that still follows
+        (bent(-1.57), RESTS, off(0, 0.49), End(EndState.HEALTHY)),
+        (bent(-1.57, 0.79), RESTS, HERE, End(EndState.HEALTHY)),
+        (bent(-0.10), RESTS, off(0.43), End(EndState.COLLAPSED)),
+        (bent(-0.10), RESTS, HERE, End(EndState.COLLAPSED)),  # past straight is past straight, wherever the tool
+        (bent(-0.10), 0.029, off(0.43), End(EndState.COLLAPSED)),
+        (bent(-0.10), 0.031, off(0.43), End(EndState.UNDECIDED, Reason.MOVING)),
+        (bent(STRAIGHT), RESTS, HERE, End(EndState.UNDECIDED, Reason.STRAIGHT)),
+        (bent(STRAIGHT + 0.099), RESTS, off(0.43), End(EndState.UNDECIDED, Reason.STRAIGHT)),
+        (bent(STRAIGHT - 0.099), RESTS, off(0.01), End(EndState.UNDECIDED, Reason.STRAIGHT)),
+        (bent(STRAIGHT), 0.031, off(0.43), End(EndState.UNDECIDED, Reason.MOVING)),
+        (bent(-1.57), RESTS, off(0.101), End(EndState.UNDECIDED, Reason.STALLED)),
+        (bent(-1.57), RESTS, off(0, 0.51), End(EndState.UNDECIDED, Reason.STALLED)),
+        (bent(-1.57), 0.031, off(0.101), End(EndState.UNDECIDED, Reason.MOVING)),
+        (bent(-1.57, 0.81), RESTS, HERE, End(EndState.UNDECIDED, Reason.SWIVELLED)),
+        (bent(-1.57, 2.5), 0.2, HERE, End(EndState.UNDECIDED, Reason.SWIVELLED)),
+    ],
+)
+def test_an_end_is_told_by_mechanism_and_never_forced(q, speed, error, end):
+    assert ends.decide(ARM, q, speed, error) == end
+
+
+def test_the_margin_around_the_straight_elbow_is_as_wide_as_it_says():
+    for side, state in ((-1, Reason.STALLED), (1, Reason.NONE)):
+        inside, outside = (bent(STRAIGHT + side * (ends.ELBOW_MARGIN + gap)) for gap in (-1e-9, 1e-9))
+        assert ends.decide(ARM, inside, RESTS, off(0.43)).reason is Reason.STRAIGHT
+        assert ends.decide(ARM, outside, RESTS, off(0.43)).reason is state
+
+
+def test_a_decided_end_has_no_reason_and_an_undecided_one_always():
+    rng = np.random.default_rng(5)
+    seen = set()
+    for _ in range(500):
+        q = bent(rng.uniform(-1.6, 0), rng.choice([0, 2]))
+        end = ends.decide(ARM, q, rng.choice([0, 0.1]), off(rng.choice([0, 0.2]), rng.choice([0, 1])))
+        assert (end.state is EndState.UNDECIDED) == (end.reason is not Reason.NONE)
+        seen.add((end.state, end.reason))
+    assert seen == {(EndState.HEALTHY, Reason.NONE), (EndState.COLLAPSED, Reason.NONE)} | {
+        (EndState.UNDECIDED, reason) for reason in Reason if reason is not Reason.NONE
+    }
+
+
+# ----- of a run
+
+
+@pytest.fixture(scope="module")
+def still():
+    """A run of 0.3 s at home."""
+    return ik.track(ARM, ik.hold(ARM, 0.3), ik.DampedLeastSquares())
+
+
+def with_last(run, q, error=HERE, before=0):
+    """The run with its last q, and those of `before` more steps, and its last error replaced."""
+    positions, errors = run.q.copy(), run.errors.copy()
+    positions[-1 - before :], errors[-1] = q, error
+    return dataclasses.replace(run, q=positions, errors=errors)
+
+
+def test_a_run_rests_where_it_did_not_move_in_the_last_tenth_of_a_second(still):
+    folded = bent(-0.1)
+    arrived = with_last(still, folded, off(0.43), before=50)
+    assert ends.end(arrived) == End(EndState.COLLAPSED)
+    assert ends.end_state(arrived) is EndState.COLLAPSED
+    just_now = with_last(still, folded, off(0.43), before=49)
+    assert ends.end(just_now) == End(EndState.UNDECIDED, Reason.MOVING)
+    slowly = with_last(arrived, folded + np.array([0, 0.0029, 0, 0, 0, 0, 0]), off(0.43))
+    assert ends.end(slowly) == End(EndState.COLLAPSED)
+    hardly = with_last(arrived, folded - np.array([0, 0.0031, 0, 0, 0, 0, 0]), off(0.43))
+    assert ends.end(hardly).reason is Reason.MOVING
+
+
+def test_a_run_shorter_than_that_is_judged_over_what_there_is(still):
+    one = ik.track(ARM, ik.hold(ARM, 0.002), ik.DampedLeastSquares())
+    assert ends.end(one) == ends.end(still) == End(EndState.HEALTHY)
+
+
+def test_a_run_that_is_cut_off_on_its_way_is_undecided():
+    """Simulated, not made up: the target has left, the arm has not arrived, and it is bent as at home."""
+    held = ik.hold(ARM, 0.1)
+    away = dataclasses.replace(held, positions=held.positions + np.array([0, 0.3, 0.1]))
+    run = ik.track(ARM, away, ik.DampedLeastSquares(1e-2))
+    assert run.q[-1, 3] < STRAIGHT
+    assert ends.end(run) == End(EndState.UNDECIDED, Reason.MOVING)
+    assert outcome.measures(run)["end_state"] is EndState.UNDECIDED
+    assert outcome.measures(run)["reason"] is Reason.MOVING
+
+
+def test_a_law_that_stalls_far_from_its_target_is_not_healthy():
+    """Simulated: a truncation that leaves no direction keeps the arm where it is, at rest, as the target leaves."""
+    weightless = ik.panda(gravity_compensation=True)
+    path = ik.reach_and_return(weightless, 0.70, duration=1.0)
+    half = ik.Path(*(getattr(path, f.name)[: len(path.times) // 2] for f in dataclasses.fields(path)))
+    run = ik.track(weightless, half, ik.TruncatedSVD(1e3))
+    assert run.distance_from_home.max() < 0.1, "the drift says that it is well"
+    assert ends.end(run) == End(EndState.UNDECIDED, Reason.STALLED)
+
+
+def test_a_reach_that_ends_in_another_bend_is_not_called_healthy():
+    """Simulated, at 0.85 m with hardly any damping: the joints end radians away from home."""
+    run = ik.track(ARM, ik.reach_and_return(ARM, reach=0.85), ik.DampedLeastSquares(1e-6))
+    assert np.linalg.norm(run.q[-1] - ARM.home) > 1
+    assert ends.end_state(run) is not EndState.HEALTHY
+
+
+def test_the_reach_has_its_two_ends():
+    path = ik.reach_and_return(ARM, 0.70)
+    healthy, folded = (ik.track(ARM, path, ik.DampedLeastSquares(lam)) for lam in (1e-2, 1e-3))
+    assert ends.end(healthy) == End(EndState.HEALTHY)
+    assert ends.end(folded) == End(EndState.COLLAPSED)
+    # The same run, cut off while it folds, is neither yet.
+    way = np.argmax(folded.q[:, 3] > STRAIGHT + 0.2)
+    cut = dataclasses.replace(folded, q=folded.q[:way], errors=folded.errors[: way - 1])
+    assert ends.end(cut) == End(EndState.UNDECIDED, Reason.MOVING)
+
+
+def test_measures_are_of_the_whole_run():
+    run = ik.track(ARM, ik.reach_and_return(ARM, 0.86, duration=1.0), ik.DampedLeastSquares(1e-3))
+    found = outcome.measures(run)
+    assert list(found) == [f.name for f in dataclasses.fields(outcome.Outcome)]
+    beyond = (run.setpoints < ARM.lower) | (run.setpoints > ARM.upper)
+    assert found["clipped_steps"] == sum(bool(line.any()) for line in beyond) > 0
+    assert found["drift_rad"] == max(np.linalg.norm(q - ARM.home) for q in run.q[1:])
+    assert found["final_error_m"] == np.linalg.norm(run.errors[-1][:3])
+    assert found["peak_speed_rad_s"] == np.abs(run.qdot).max()
+    assert found["rms_position_m"] == pytest.approx(np.sqrt((run.errors[:, :3] ** 2).sum() / len(run.errors)))
