@@ -91,9 +91,9 @@ def facts(found: Map) -> list[str]:
     steps = np.diff(np.log10(grid.dampings)), np.diff(grid.reaches)
     factor, step = 10 ** float(steps[0].mean()), float(steps[1].mean())
     said = [
-        f"{len(grid.dampings)} dampings from {grid.dampings[0]:.0e} to {grid.dampings[-1]:g}, a factor {factor:.4f} "
-        f"apart; {len(grid.reaches)} reaches from {grid.reaches[0]:g} to {grid.reaches[-1]:g} m, {1e3 * step:.3f} mm apart; "
-        "every run with a twin 1 nm farther out. The built-in model."
+        f"{len(grid.dampings)} dampings from {grid.dampings[0]:.0e} to {grid.dampings[-1]:g}, a factor "
+        f"{factor:.4f} apart; {len(grid.reaches)} reaches from {grid.reaches[0]:g} to {grid.reaches[-1]:g} m, "
+        f"{1e3 * step:.3f} mm apart; every run with a twin 1 nm farther out. The built-in model."
     ]
     for g, gain in enumerate(grid.gains):
         pixels = found.pixels[g]
@@ -132,8 +132,8 @@ def _panel_facts(found: Map) -> list[str]:
     unlike = float((beyond[1:] != beyond[:-1]).mean())
     error, apart = (p * (1 - p) / len(beyond)) ** 0.5, 1e6 * float(np.diff(reaches).mean())
     return [
-        f"Panel at lambda {found.grid.panel_damping:g}: {len(reaches)} reaches {apart:.1f} um apart; the first fold is at "
-        f"{1e3 * reaches[int(np.argmax(folded))]:.2f} mm, beyond it {p:.1%} fold (standard error {error:.1%}); neighbours "
-        f"differ in {unlike:.1%} of pairs, by chance they would in {2 * p * (1 - p):.1%}; "
+        f"Panel at lambda {found.grid.panel_damping:g}: {len(reaches)} reaches {apart:.1f} um apart; the first fold is "
+        f"at {1e3 * reaches[int(np.argmax(folded))]:.2f} mm, beyond it {p:.1%} fold (standard error {error:.1%}); "
+        f"neighbours differ in {unlike:.1%} of pairs, by chance they would in {2 * p * (1 - p):.1%}; "
         f"{found.panel['sensitive'].mean():.1%} are sensitive."
     ]
