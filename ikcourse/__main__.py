@@ -172,7 +172,7 @@ def _demo(options: argparse.Namespace) -> None:
     path = reach_and_return(arm, options.reach)
     runs = [track(arm, path, DampedLeastSquares(damping)) for damping in options.dampings]
     labels = [
-        f"λ = {damping:g}: {ends.end_state(run).value}" for damping, run in zip(options.dampings, runs, strict=True)
+        f"lambda = {damping:g}: {ends.end_state(run).value}" for damping, run in zip(options.dampings, runs, strict=True)
     ]
     print("\n".join(map(str, films.write_films(runs, labels, options.output))))
 

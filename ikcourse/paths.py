@@ -49,8 +49,10 @@ class Path:
         object.__setattr__(self, "quaternions", rotation.quat_normalize(self.quaternions))
 
 
-def reach_and_return(arm: Arm, reach: float = REACH, duration: float = 6.0, origin: np.ndarray | None = None) -> Path:
-    """Out along the ray from the shoulder through the tool's home and back, orientation held.
+def reach_and_return(
+    arm: Arm, reach: float = REACH, duration: float = 6.0, origin: np.ndarray | None = None, rest: float = 0.0
+) -> Path:
+    """Out along the ray from the shoulder through the tool's home and back, then at rest, orientation held.
 
     The distance from the shoulder is d(t) = d_home + (reach - d_home) (1 - cos(2 pi t / duration)) / 2.
 
@@ -59,14 +61,17 @@ def reach_and_return(arm: Arm, reach: float = REACH, duration: float = 6.0, orig
         reach: farthest distance from the origin [m].
         duration: of the whole motion [s].
         origin: the shoulder, (3,) [m]; by default where the arm's first joint stands.
+        rest: how long the target then stays at home [s], >= 0: after it, what is still missing is no lag.
 
     Raises:
-        ValueError: reach is not finite and positive, duration is shorter than a time step, or the origin is the home
-            position, which leaves no direction.
+        ValueError: reach is not finite and positive, duration is shorter than a time step, rest is negative, or the
+            origin is the home position, which leaves no direction.
     """
     if not (np.isfinite(reach) and reach > 0):
         raise ValueError(f"reach must be positive and finite [m]; got {reach}")
-    times = _times(arm, duration)
+    _require_rest(rest)
+    moving = len(_times(arm, duration))
+    times = _times(arm, duration + rest)
     home, quaternion = site_pose(arm, arm.data())
     shoulder = arm.data().xanchor[arm.joints[0]] if origin is None else np.asarray(origin, float)
     if shoulder.shape != (3,) or not np.isfinite(shoulder).all():
@@ -77,12 +82,16 @@ def reach_and_return(arm: Arm, reach: float = REACH, duration: float = 6.0, orig
         raise ValueError("the tool's home is at the origin: there is no direction to reach along")
     rate = 2 * np.pi / duration
     extension = (reach - distance) / 2
+    along = extension * (1 - np.cos(rate * times))
+    speed, acceleration = extension * rate * np.sin(rate * times), extension * rate**2 * np.cos(rate * times)
+    for trace in (along, speed, acceleration):
+        trace[moving:] = 0.0
     direction = ray / distance
     return _held_orientation(
         times,
-        home + np.outer(extension * (1 - np.cos(rate * times)), direction),
-        np.outer(extension * rate * np.sin(rate * times), direction),
-        np.outer(extension * rate**2 * np.cos(rate * times), direction),
+        home + np.outer(along, direction),
+        np.outer(speed, direction),
+        np.outer(acceleration, direction),
         quaternion,
     )
 
@@ -153,8 +162,7 @@ def wide_loop(
     a, b, c = np.asarray(size, float)
     if not np.isfinite([a, b, c]).all():
         raise ValueError(f"size must be finite [m]; got {size}")
-    if not (np.isfinite(rest) and rest >= 0):
-        raise ValueError(f"rest must be finite and not negative [s]; got {rest}")
+    _require_rest(rest)
     _times(arm, duration)  # refuses a duration that is none
     times = _times(arm, duration + rest)
     home, quaternion = site_pose(arm, arm.data())
@@ -207,6 +215,11 @@ def recorded(times: np.ndarray, positions: np.ndarray, quaternions: np.ndarray) 
     angular = np.concatenate([between[:1], (between[1:] + between[:-1]) / 2, between[-1:]])
     twists = np.concatenate([np.gradient(positions, times, axis=0), angular], axis=1)
     return Path(times, positions, unit, twists, np.gradient(twists, times, axis=0))
+
+
+def _require_rest(rest: float) -> None:
+    if not (np.isfinite(rest) and rest >= 0):
+        raise ValueError(f"rest must be finite and not negative [s]; got {rest}")
 
 
 def _require_equal_steps(times: np.ndarray) -> None:

@@ -262,6 +262,8 @@ def test_facts_of_a_map_without_folds_say_so():
     said = "\n".join(map_facts.facts(made))
     assert "no run folds" in said
     assert "none of 500 runs folds" in said
+    made.panel["state"][-1] = FOLDED
+    assert "only the last of 500 runs folds" in "\n".join(map_facts.facts(made))
 
 
 def test_facts_name_the_tongue_the_toss_and_the_panel():

@@ -16,7 +16,7 @@ from ikcourse.studies import damping, results, tables
 from ikcourse.studies.ends import EndState
 
 STUDIES = ("damping", "nullspace", "reach", "ablation", "practice")
-COMMANDS = (*STUDIES, "viewer", "results", "bench")
+COMMANDS = (*STUDIES, "map", "demo", "viewer", "results", "bench")
 
 
 @pytest.fixture(autouse=True)
@@ -316,3 +316,50 @@ def test_bench_is_a_command(monkeypatch, capsys):
     assert "2.50" in said
     assert "met" in said
     assert "MISSED" not in said
+
+
+def test_demo_films_a_fold_beside_a_return(monkeypatch, tmp_path, capsys):
+    from ikcourse.show import films
+
+    seen = []
+
+    def write_films(runs, labels, file):
+        seen.append((runs, labels))
+        return [file.with_suffix(".mp4"), file.with_suffix(".gif")]
+
+    monkeypatch.setattr(films, "write_films", write_films)
+    assert command_line.main(["demo", "--output", "here/fold"]) == 0
+    ((runs, labels),) = seen
+    assert labels == ["lambda = 0.001: collapse", "lambda = 0.01: healthy"]
+    assert [run.law.damping for run in runs] == [1e-3, 1e-2]
+    assert capsys.readouterr().out.split() == ["here/fold.mp4", "here/fold.gif"]
+
+
+def test_demo_says_that_it_cannot_draw(monkeypatch, capsys):
+    from ikcourse.show import films
+
+    def no_opengl(*arguments, **options):
+        raise films.NoOpenGL(films.NO_OPENGL)
+
+    monkeypatch.setattr(films, "frames_of", no_opengl)
+    assert command_line.main(["demo", "--dampings", "1e-2"]) == 1
+    assert "found no OpenGL" in capsys.readouterr().err
+
+
+def test_map_writes_its_files_and_says_what_they_hold(monkeypatch, tmp_path, capsys):
+    from ikcourse.studies import collapse_map
+
+    grid = collapse_map.Grid((1e-3, 1e-2), (0.66, 0.72), (0.0,), 1e-2, (0.66, 0.72))
+    monkeypatch.setitem(results.STUDIES, "map", results.CollapseMap(grid))
+    assert command_line.main(["map", "--output", "here"]) == 0
+    said = capsys.readouterr().out
+    for name in (collapse_map.FILE, collapse_map.BINARY):
+        assert (tmp_path / "here" / name).is_file()
+        assert name in said
+    assert "Gain 0: 4 runs" in said
+
+
+def test_map_says_that_no_scheduler_answers(capsys):
+    pytest.importorskip("distributed")
+    assert command_line.main(["map", "--output", "here", "--scheduler", "tcp://127.0.0.1:9"]) == 1
+    assert "no dask scheduler answers" in capsys.readouterr().err

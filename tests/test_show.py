@@ -9,6 +9,7 @@ from pathlib import Path
 import matplotlib as mpl
 import numpy as np
 import pytest
+from PIL import Image
 
 import ikcourse as ik
 from ikcourse import show
@@ -113,6 +114,15 @@ def test_a_film_has_a_poster_and_words_for_who_does_not_see_it(run):
     assert re.search(r'src="data:video/mp4;base64,[A-Za-z0-9+/=]{100,}"', page)
     assert " controls" in page
     assert "autoplay" not in page
+
+
+@needs_opengl
+def test_the_same_film_is_written_as_two_files(run, tmp_path):
+    mp4, gif = films.write_films([run, run], ["a", "b"], tmp_path / "new" / "two.mp4", fps=10, width=80, height=60)
+    assert mp4.read_bytes()[4:8] == b"ftyp"
+    with Image.open(gif) as pictures:
+        assert pictures.size == (160, 60 + films.LABEL_HEIGHT)
+        assert pictures.n_frames == 1, "every second of two frames"
 
 
 @needs_opengl

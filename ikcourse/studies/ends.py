@@ -65,6 +65,28 @@ def straight_elbow(arm: Arm) -> float:
     return -float(np.arctan2(offset, length) + np.arctan2(-forearm[0], forearm[1]))
 
 
+def farthest_reach(arm: Arm) -> float:
+    """The farthest distance from the shoulder at which `reach_and_return` asks for a pose that exists [m]: 0.69907.
+
+    The wrist is carried along the ray with the tool, as far from it as at home, and comes no farther from the shoulder
+    than the two halves of a straight arm are long. Home's own wrist is, of all that the free joint allows, the one
+    nearest to the shoulder.
+
+    Raises:
+        ValueError: the arm is not the Panda.
+    """
+    elbow_of(arm)
+    model, data = arm.model, arm.data()
+    shoulder, tool = data.xanchor[arm.joints[0]], data.site_xpos[arm.site]
+    upper_arm, forearm = model.body("link3").pos, model.body("link5").pos
+    offset = model.body("link4").pos
+    longest = np.hypot(np.linalg.norm(upper_arm), offset[0]) + np.linalg.norm(forearm)
+    wrist, ray = data.body("link5").xpos - shoulder, tool - shoulder
+    distance = float(np.linalg.norm(ray))
+    along = float(wrist @ ray) / distance
+    return distance - along + float(np.sqrt(along**2 - wrist @ wrist + longest**2))
+
+
 def elbow_of(arm: Arm) -> int:
     """Which of the arm's joints is the Panda's elbow, joint4; ValueError where there is none."""
     if "joint4" not in arm.joint_names:

@@ -128,6 +128,8 @@ def _panel_facts(found: Map) -> list[str]:
     if not folded.any():
         return [f"Panel at lambda {found.grid.panel_damping:g}: none of {len(reaches)} runs folds."]
     beyond = folded[int(np.argmax(folded)) :]
+    if len(beyond) < 2:
+        return [f"Panel at lambda {found.grid.panel_damping:g}: only the last of {len(reaches)} runs folds."]
     p = float(beyond.mean())
     unlike = float((beyond[1:] != beyond[:-1]).mean())
     error, apart = (p * (1 - p) / len(beyond)) ** 0.5, 1e6 * float(np.diff(reaches).mean())
