@@ -219,6 +219,7 @@ NULL_WRONG = {
     ("the wrong side of the projector", "I - J J#"): combined(
         right_solve, lambda J, z, Jd, N: (eye(len(J)) - J @ Jd) @ z
     ),
+    ("z is not added back", "J# (e - J z)"): lambda J, e, z, d: ik.damped(J, e - J @ z, d),
     ("the task is projected too", "N (qdot + z)"): combined(lambda J, e, Jd, N: N @ Jd @ e, lambda J, z, Jd, N: N @ z),
     ("lambda is not squared", "both"): lambda J, e, z, d: z + unsquared(J, d) @ (e - J @ z),
     ("lambda is not squared", "projector"): lambda J, e, z, d: ik.damped(J, e, d) + z - unsquared(J, d) @ J @ z,
@@ -982,10 +983,17 @@ LOOP_RIGHT = {
     ),
 }
 
+
+def write_to_qpos(model, data):
+    data.qpos[:7] = data.ctrl[:7]
+    mujoco.mj_forward(model, data)
+
+
 LOOP_WRONG = {
     ("a stale pose", "mj_step alone"): a_step(nothing, mujoco.mj_step),
     ("a stale pose", "mj_kinematics without mj_comPos"): a_step(mujoco.mj_kinematics, mujoco.mj_step),
     ("a stale pose", "mj_step before measuring"): a_step(mujoco.mj_step, nothing),
+    ("a stale pose", "mj_step2 without mj_step1"): a_step(nothing, mujoco.mj_step2),
     ("a displacement where a velocity is meant", "q + qdot"): a_step(send=lambda q, qdot, dt, arm: q + qdot),
     ("a displacement where a velocity is meant", "q + qdot * timestep"): a_step(
         send=lambda q, qdot, dt, arm: q + qdot * arm.model.opt.timestep
@@ -1008,6 +1016,7 @@ LOOP_WRONG = {
     ("the error's sign", "-qdot"): negative_error,
     ("the setpoint is wrong", "built on home"): a_step(send=lambda q, qdot, dt, arm: arm.home + qdot * dt),
     ("joints moved by hand", "qpos +="): hand_moved,
+    ("joints moved by hand", "no physics at all"): a_step(after=write_to_qpos),
     ("the simulation does not advance by one step", "mj_step twice"): a_step(kinematics, two_steps),
     ("the simulation does not advance by one step", "mj_step1 only"): a_step(after=nothing),
     ("another's actuator", "ctrl[:] = 0"): all_actuators,
