@@ -22,8 +22,8 @@ def nullspace(function: Function) -> Result:
 
     Returns:
         What was found. It tells apart by name: an undamped projector beside a damped solve; an objective that is not
-        projected; the wrong side of the projector; z not added back; a task that is projected too; lambda that is not squared; a
-        secondary that is ignored, or has the wrong sign; digits lost near a singularity; a changed input.
+        projected; the wrong side of the projector; z not added back; a task that is projected too; lambda that is not
+        squared; a secondary that is ignored, or has the wrong sign; digits lost near a singularity; a changed input.
     """
     return judge(function, EXERCISE)
 
