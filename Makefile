@@ -47,8 +47,9 @@ serve: book  ## serve the built book on this machine (PORT=8000)
 results: environment  ## recompute every file in results/
 	@$(python) -m ikcourse results
 
-bench: environment  ## time one control step against a bare rollout
+bench: environment  ## time a control step against a bare rollout, and what a widget's reader waits
 	@$(python) -m ikcourse bench
+	@$(python) benchmarks/widgets.py
 
 clean:  ## remove what was built (the environment stays; delete .venv to renew it)
 	@rm -rf _build dist .pytest_cache .ruff_cache .mypy_cache .hypothesis

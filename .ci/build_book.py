@@ -32,6 +32,7 @@ FIRST_PAGE = """<!doctype html>
 <meta http-equiv="refresh" content="0; url={start}.html"></head>
 <body><a href="{start}.html">Out of Rank</a></body></html>
 """
+EXTENSION = Path(__file__).resolve().parent  # the reference pages are made by what lies here
 SETTINGS = ("_config.yml", "_toc.yml", "book/assets")  # Sphinx copies a changed stylesheet only with a changed page
 
 
@@ -100,7 +101,7 @@ def build(folder: Path) -> int:
     began, output = time.monotonic(), folder / "_build"
     code, built = output / "code", output / "built"
     code_now = f"{fingerprint(folder, CODE)}\n{installed()}"
-    built_now = f"{fingerprint(folder, SETTINGS)}\n{code_now}"
+    built_now = f"{fingerprint(folder, SETTINGS)}\n{fingerprint(EXTENSION, ('.',))}\n{code_now}"
     output.mkdir(exist_ok=True)
     if not code.exists() or code.read_text() != code_now:
         shutil.rmtree(output / ".jupyter_cache", ignore_errors=True)
@@ -119,7 +120,9 @@ def build(folder: Path) -> int:
     run_chapters(folder)
     main = "import sys; from jupyter_book.cli.main import main; sys.exit(main())"
     command = [sys.executable, "-c", main, "build", str(folder), "-W", "-n", "--keep-going", "-q"]
-    done = subprocess.run(command + ["--all"] * fresh, stdout=subprocess.DEVNULL)
+    places = [str(EXTENSION), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(places)}
+    done = subprocess.run(command + ["--all"] * fresh, stdout=subprocess.DEVNULL, env=environment)
     if done.returncode:
         print(f"-- the build failed ({time.monotonic() - began:.0f} s)", flush=True)
         return done.returncode

@@ -1,7 +1,7 @@
 """Motors make the arm follow a path: computed torque, and operational-space control as a law of the same loop.
 
-arm = ik.panda(actuators="torque")
-run = ik.follow(ik.ComputedTorque(arm, ik.DampedLeastSquares(damping=1e-2)), ik.circle(arm))
+    arm = ik.panda(actuators="torque")
+    run = ik.follow(ik.ComputedTorque(arm, ik.DampedLeastSquares(damping=1e-2)), ik.circle(arm))
 """
 
 from __future__ import annotations
@@ -153,8 +153,14 @@ def inverse_dynamics(arm: Arm, data: mujoco.MjData, acceleration: np.ndarray) ->
         arm, data: the state, current up to its velocities (`mj_step1`, `mj_forward`).
         acceleration: qddot, (n,) [rad/s^2].
 
+    Raises:
+        ValueError: the data belongs to another model, or the acceleration is not (n,).
+
     Source: Luh, Walker and Paul 1980.
     """
+    arm.require_own(data)
+    if np.shape(acceleration) != (arm.n,):
+        raise ValueError(f"acceleration must have shape ({arm.n},) [rad/s^2]; got {np.shape(acceleration)}")
     wanted, torque = np.zeros(arm.model.nv), np.empty(arm.model.nv)
     wanted[arm.dofs] = acceleration
     mujoco.mj_mulM(arm.model, data, torque, wanted)
@@ -163,6 +169,7 @@ def inverse_dynamics(arm: Arm, data: mujoco.MjData, acceleration: np.ndarray) ->
 
 def inertia(arm: Arm, data: mujoco.MjData) -> np.ndarray:
     """M of the controlled joints, armature included, (n, n) [kg m^2]; `data` current up to its positions."""
+    arm.require_own(data)
     full = np.empty((arm.model.nv, arm.model.nv))
     mujoco.mj_fullM(arm.model, data, full)
     return full[np.ix_(arm.dofs, arm.dofs)]
@@ -170,6 +177,7 @@ def inertia(arm: Arm, data: mujoco.MjData) -> np.ndarray:
 
 def jacobian_rate(arm: Arm, data: mujoco.MjData) -> np.ndarray:
     """Jdot, (6, n): how the site's Jacobian changes in a second; `data` current up to its velocities."""
+    arm.require_own(data)
     rate = np.empty((6, arm.model.nv))
     body = arm.model.site_bodyid[arm.site]
     mujoco.mj_jacDot(arm.model, data, rate[:3], rate[3:], data.site_xpos[arm.site], body)
@@ -179,6 +187,8 @@ def jacobian_rate(arm: Arm, data: mujoco.MjData) -> np.ndarray:
 def torque_limits(arm: Arm) -> np.ndarray:
     """Least and greatest torque of each joint's motor, (2, n) [N m], infinite where the model names no limit."""
     model, actuators = arm.model, arm.actuators
+    if (actuators < 0).any():
+        raise ValueError(f"every joint needs an actuator; {list(arm.joint_names)} have {actuators.tolist()} (-1: none)")
     limits = np.tile([[-np.inf], [np.inf]], arm.n)
     for limited, given in (
         (model.actuator_ctrllimited, model.actuator_ctrlrange),

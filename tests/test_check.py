@@ -42,6 +42,14 @@ def last_direction_only(J, e, d):
     return Vt.T @ (f * (U.T @ e))
 
 
+def by_svd(gain, task=np.transpose):
+    def answer(J, e, d):
+        U, s, Vt = np.linalg.svd(J, full_matrices=False)
+        return Vt.T @ (gain(s, d) * (task(U) @ e))
+
+    return answer
+
+
 def stacked(J, e, d):
     return np.vstack([J, d * eye(J.shape[1])]), np.concatenate([e, np.zeros(J.shape[1])])
 
@@ -99,6 +107,20 @@ DLS_WRONG = {
     ("lambda^2 on every entry", "+ d**2"): lambda J, e, d: J.T @ solve(J @ J.T + d**2, e),
     ("lambda^2 is subtracted", "- d^2 I"): lambda J, e, d: J.T @ solve(J @ J.T - d**2 * eye(len(J)), e),
     ("the damping is ignored", "pinv"): lambda J, e, d: pinv(J) @ e,
+    ("the damping is ignored", "J^T e"): lambda J, e, d: J.T @ e,
+    ("the damping is ignored", "an undamped joint space"): lambda J, e, d: np.linalg.lstsq(J.T @ J, J.T @ e)[0],
+    ("another power of sigma", "sigma^2"): by_svd(lambda s, d: s**2 / (s**2 + d**2)),
+    ("another power of sigma", "none"): by_svd(lambda s, d: 1 / (s**2 + d**2)),
+    ("lambda is added to sigma", "1 / (sigma + lambda)"): by_svd(lambda s, d: 1 / (s + d)),
+    ("lambda is not squared", "sigma / (sigma^2 + lambda)"): by_svd(lambda s, d: s / (s**2 + d)),
+    ("lambda is not squared", "a root in the stack"): lambda J, e, d: np.linalg.lstsq(*stacked(J, e, d**0.5))[0],
+    ("lambda is squared twice", "a square in the stack"): lambda J, e, d: np.linalg.lstsq(*stacked(J, e, d**2))[0],
+    ("a transpose is missing", "U for U^T"): by_svd(lambda s, d: s / (s**2 + d**2), task=lambda U: U),
+    ("motion in the null space", "ones below e"): lambda J, e, d: np.linalg.lstsq(
+        stacked(J, e, d)[0], np.append(e, np.ones(J.shape[1]))
+    )[0],
+    ("not an array of numbers", "all that lstsq returns"): lambda J, e, d: np.linalg.lstsq(*stacked(J, e, d)),
+    ("wrong shape", "a row"): lambda J, e, d: ik.damped(J, e, d)[None],
     ("the damping is ignored", "lstsq"): lambda J, e, d: np.linalg.lstsq(J, e)[0],
     ("J^T J where J J^T is meant", "J.T solve(J.T J)"): lambda J, e, d: (
         J.T @ solve(J.T @ J + d**2 * eye(J.shape[1]), e)
@@ -197,6 +219,7 @@ NULL_WRONG = {
     ("the wrong side of the projector", "I - J J#"): combined(
         right_solve, lambda J, z, Jd, N: (eye(len(J)) - J @ Jd) @ z
     ),
+    ("z is not added back", "J# (e - J z)"): lambda J, e, z, d: ik.damped(J, e - J @ z, d),
     ("the task is projected too", "N (qdot + z)"): combined(lambda J, e, Jd, N: N @ Jd @ e, lambda J, z, Jd, N: N @ z),
     ("lambda is not squared", "both"): lambda J, e, z, d: z + unsquared(J, d) @ (e - J @ z),
     ("lambda is not squared", "projector"): lambda J, e, z, d: ik.damped(J, e, d) + z - unsquared(J, d) @ J @ z,
@@ -298,6 +321,12 @@ def divided_by_norm(w, q):
     return 2 * np.arctan2(norm(r[1:]), r[0]) * r[1:] / norm(r[1:])
 
 
+def by_sign_of_w(w, q):
+    r = relative(w, q)
+    length = norm(r[1:])
+    return np.sign(r[0]) * 2 * np.arctan2(length, abs(r[0])) * r[1:] / length if length else np.zeros(3)
+
+
 def with_threshold(w, q):
     v = by_atan2(w, q)
     return v if norm(v) > 1e-6 else np.zeros(3)
@@ -389,9 +418,23 @@ POSE_WRONG = {
     ("digits lost near zero", "a threshold"): with_angular(with_threshold),
     ("not finite", "0/0 at the target"): with_angular(divided_by_norm),
     ("not zero at the target", "an axis of its own"): with_angular(axis_where_there_is_none),
-    ("the angular part is wrong", "conj forgotten"): with_angular(
-        lambda w, q: rotation.quat_log(rotation.quat_multiply(w, q))
+    ("half a turn", "the sign of w"): with_angular(by_sign_of_w),
+    ("another product of the two", "conj forgotten"): with_angular(
+        lambda w, q: by_atan2(w, rotation.quat_conjugate(q))
     ),
+    ("another product of the two", "the target's conj"): with_angular(
+        lambda w, q: by_atan2(rotation.quat_conjugate(w), rotation.quat_conjugate(q))
+    ),
+    ("the scalar last", "SciPy's habit"): with_angular(
+        lambda w, q: (Rotation.from_quat(w) * Rotation.from_quat(q).inv()).as_rotvec()
+    ),
+    ("rotation vectors are subtracted", "SciPy"): with_angular(
+        lambda w, q: np.subtract(*(Rotation.from_quat(x, scalar_first=True).as_rotvec() for x in (w, q)))
+    ),
+    ("Euler angles for a rotation vector", "of the product"): with_angular(lambda w, q: turn(w, q).as_euler("xyz")),
+    ("degrees", "SciPy"): with_angular(lambda w, q: turn(w, q).as_rotvec(degrees=True)),
+    ("the angular part is wrong", "entry by entry"): with_angular(lambda w, q: 2 * (w * q)[1:]),
+    ("wrong shape", "two halves"): lambda t, w, p, q: (t - p, by_atan2(w, q)),
     ("the linear part is wrong", "a sum"): with_angular(by_atan2, lambda t, p: t + p),
     ("an input is changed", "t"): target_in_place,
     ("an input is changed", "w"): negated_in_place,
@@ -460,6 +503,23 @@ def by_axes(arm, data):
     axes = data.xaxis[arm.joints].T
     arms = data.site_xpos[arm.site][:, None] - data.xanchor[arm.joints].T
     return np.concatenate([np.cross(axes, arms, axis=0), axes])
+
+
+def by_axes_with(
+    joints=lambda arm: arm.joints,
+    axis=lambda arm, data, ids: data.xaxis[ids],
+    anchor=lambda arm, data, ids: data.xanchor[ids],
+    cross=np.cross,
+):
+    """A reader's cross products; every argument is one of their ingredients taken otherwise."""
+
+    def answer(arm, data):
+        mujoco.mj_kinematics(arm.model, data)
+        ids = joints(arm)
+        axes = axis(arm, data, ids)
+        return np.vstack([cross(axes, data.site_xpos[arm.site] - anchor(arm, data, ids)).T, axes.T])
+
+    return answer
 
 
 def forward_differences(arm, data):
@@ -551,7 +611,18 @@ JACOBIAN_WRONG = {
     ("stale kinematics", "no mj_comPos"): half_refreshed,
     ("an input is changed", "a difference left in qpos"): left_differences,
     ("an input is changed", "a whole step"): stepped,
-    ("wrong shape", "all nv columns"): refreshed(every_column),
+    ("every column of the model", "nv"): refreshed(every_column),
+    ("dofs for joint ids", "axes"): by_axes_with(joints=lambda arm: arm.dofs),
+    ("the first columns for the arm's", "axes"): by_axes_with(joints=lambda arm: slice(7)),
+    ("the cross product's order", "lever x axis"): by_axes_with(cross=lambda axis, lever: np.cross(lever, axis)),
+    ("the lever from the origin", "no anchor"): by_axes_with(anchor=lambda arm, data, ids: 0),
+    ("the lever from the origin", "the model's"): by_axes_with(anchor=lambda arm, data, ids: arm.model.jnt_pos[ids]),
+    ("an axis in the body's frame", "the model's"): by_axes_with(axis=lambda arm, data, ids: arm.model.jnt_axis[ids]),
+    ("the linear rows are wrong", "the first joint's anchor"): by_axes_with(
+        anchor=lambda arm, data, ids: data.xanchor[ids[:1]]
+    ),
+    ("wrong shape", "two halves"): refreshed(lambda arm, data: np.split(ik.site_jacobian(arm, data), 2)),
+    ("wrong shape", "two of seven"): refreshed(lambda arm, data: ik.site_jacobian(arm, data)[:2]),
     ("wrong shape", "transposed"): refreshed(lambda arm, data: ik.site_jacobian(arm, data).T),
     ("not finite", "left empty"): refreshed(lambda arm, data: np.full((6, 7), np.nan)),
     ("the linear rows are wrong", "millimetres"): refreshed(
@@ -561,6 +632,219 @@ JACOBIAN_WRONG = {
         lambda arm, data: ik.site_jacobian(arm, data) * np.array([[1], [1], [1], [2], [2], [2]])
     ),
     ("raises ValueError", "panda's own"): lambda arm, data: ik.site_jacobian(ik.panda(), data) @ eye(3),
+}
+
+# ----- the planar arm's Jacobian
+
+
+def directions(q):
+    """The cosines and the sines of the links."""
+    theta = np.cumsum(q)
+    return np.cos(theta), np.sin(theta)
+
+
+def tip(q, lengths):
+    c, s = directions(q)
+    return np.array([lengths @ c, lengths @ s])
+
+
+def planar_loop(q, lengths):
+    n = len(q)
+    J = np.zeros((2, n))
+    for i in range(n):
+        for k in range(i, n):
+            angle = sum(q[: k + 1])
+            J[0, i] -= lengths[k] * np.sin(angle)
+            J[1, i] += lengths[k] * np.cos(angle)
+    return J
+
+
+def levers(q, lengths):
+    """From each joint to the tool."""
+    c, s = directions(q)
+    ends = np.stack([np.cumsum(lengths * c), np.cumsum(lengths * s)])
+    return ends[:, -1:] - np.hstack([np.zeros((2, 1)), ends[:, :-1]])
+
+
+def planar_levers(q, lengths):
+    return np.array([[0, -1], [1, 0]]) @ levers(q, lengths)
+
+
+def planar_cross(q, lengths):
+    x, y = levers(q, lengths)
+    return np.cross([0, 0, 1], np.stack([x, y, 0 * x], axis=1))[:, :2].T
+
+
+def planar_backwards(q, lengths):
+    c, s = directions(q)
+    rows = np.array([-lengths * s, lengths * c])
+    return np.cumsum(rows[:, ::-1], axis=1)[:, ::-1]
+
+
+def planar_complex(q, lengths):
+    links = lengths * np.exp(1j * np.cumsum(q))
+    columns = 1j * np.array([links[i:].sum() for i in range(len(q))])
+    return np.array([columns.real, columns.imag])
+
+
+def planar_frames(q, lengths):
+    """Product of homogeneous matrices, with one of them differentiated."""
+
+    def link(angle, length, derivative=False):
+        c, s = np.cos(angle), np.sin(angle)
+        if derivative:
+            return np.array([[-s, -c, -length * s], [c, -s, length * c], [0, 0, 0]])
+        return np.array([[c, -s, length * c], [s, c, length * s], [0, 0, 1]])
+
+    columns = []
+    for i in range(len(q)):
+        T = eye(3)
+        for k in range(len(q)):
+            T = T @ link(q[k], lengths[k], derivative=k == i)
+        columns.append(T[:2, 2])
+    return np.stack(columns, axis=1)
+
+
+def planar_recursive(q, lengths):
+    if len(q) == 1:
+        return lengths[0] * np.array([[-np.sin(q[0])], [np.cos(q[0])]])
+    c, s = np.cos(q[0]), np.sin(q[0])
+    rest = np.array([[c, -s], [s, c]]) @ planar_recursive(q[1:], lengths[1:])
+    return np.column_stack([rest[:, 0] + lengths[0] * np.array([-s, c]), rest])
+
+
+def planar_mujoco(q, lengths):
+    arm = ik.planar(len(q), lengths=list(lengths))
+    return ik.site_jacobian(arm, arm.data(q))[:2]
+
+
+def planar_differences(q, lengths, h=1e-6, back=1.0):
+    steps = h * eye(len(q))
+    return np.stack([(tip(q + d, lengths) - tip(q - back * d, lengths)) / (h * (1 + back)) for d in steps], axis=1)
+
+
+PLANAR_RIGHT = {
+    "two loops": planar_loop,
+    "levers turned": planar_levers,
+    "cross products": planar_cross,
+    "a sum from behind": planar_backwards,
+    "complex numbers": planar_complex,
+    "homogeneous matrices": planar_frames,
+    "recursion": planar_recursive,
+    "MuJoCo": planar_mujoco,
+    "central differences": planar_differences,
+    "forward differences": lambda q, lengths: planar_differences(q, lengths, h=1e-7, back=0.0),
+    "a complex step": lambda q, lengths: np.stack(
+        [tip(q + 1e-20j * unit, lengths).imag / 1e-20 for unit in eye(len(q))], axis=1
+    ),
+    "a triangle": lambda q, lengths: np.stack([-directions(q)[1], directions(q)[0]]) * lengths @ np.tri(len(q)),
+    "a list": lambda q, lengths: planar_loop(q.tolist(), lengths.tolist()).tolist(),
+    "angles beyond a turn": lambda q, lengths: planar_loop(q + 2 * np.pi, lengths),
+}
+
+
+def planar_of(angles=np.cumsum, sign_x=-1, sign_y=1, first=lambda i: i, last=lambda i, n: n, length=None):
+    """A reader's loop over links; every argument is one line of it written otherwise."""
+
+    def answer(q, lengths):
+        n, theta = len(q), angles(q)
+        J = np.zeros((2, n))
+        for i in range(n):
+            for k in range(first(i), last(i, n)):
+                long = lengths[k] if length is None else length(lengths, i, k)
+                J[:, i] += long * np.array([sign_x * np.sin(theta[k]), sign_y * np.cos(theta[k])])
+        return J
+
+    return answer
+
+
+def two_typed(q, lengths):
+    a, b = q[0], q[0] + q[1]
+    second = lengths[1] * np.array([-np.sin(b), np.cos(b)])
+    return np.stack([second + lengths[0] * np.array([-np.sin(a), np.cos(a)]), second], axis=1)
+
+
+def two_typed_with_plus_sines(q, lengths):
+    a, b = q[0], q[0] + q[1]
+    second = lengths[1] * np.array([np.sin(b), np.cos(b)])
+    return np.stack([second + lengths[0] * np.array([np.sin(a), np.cos(a)]), second], axis=1)
+
+
+def two_unpacked(q, lengths):
+    q1, q2 = q
+    return two_typed([q1, q2], lengths)
+
+
+def two_unpacked_with_joint_angles(q, lengths):
+    (q1, q2), (l1, l2) = q, lengths
+    return np.array(
+        [
+            [-l1 * np.sin(q1) - l2 * np.sin(q2), -l2 * np.sin(q2)],
+            [l1 * np.cos(q1) + l2 * np.cos(q2), l2 * np.cos(q2)],
+        ]
+    )
+
+
+def page_jacobian(q, lengths):
+    """The two links of one metre, as the chapter prints them."""
+    return two_typed(q, np.ones(2))
+
+
+def swapped(q, lengths):
+    c, s = directions(q)
+    return np.array([lengths * c, -lengths * s]) @ np.tri(len(q))
+
+
+def position_for_velocity(q, lengths):
+    c, s = directions(q)
+    return np.array([lengths * c, lengths * s]) @ np.tri(len(q))
+
+
+def planar_in_place(q, lengths):
+    for i in range(1, len(q)):
+        q[i] += q[i - 1]
+    return planar_of(angles=lambda angles: angles)(q, lengths)
+
+
+def last_two(q):
+    return [q[0], *(q[1:] + q[:-1])]
+
+
+PLANAR_WRONG = {
+    ("the sign", "-J"): planar_of(sign_x=1, sign_y=-1),
+    ("the sine's sign", "+ sin"): planar_of(sign_x=1),
+    ("the sine's sign", "typed for two links"): two_typed_with_plus_sines,
+    ("the cosine's sign", "- cos"): planar_of(sign_y=-1),
+    ("x and y exchanged", "y first"): swapped,
+    ("x and y exchanged", "not differentiated"): position_for_velocity,
+    ("a joint's angle for a link's direction", "q as it is"): planar_of(angles=lambda q: q),
+    ("a joint's angle for a link's direction", "unpacked"): two_unpacked_with_joint_angles,
+    ("a joint's angle for a link's direction", "one link too"): planar_of(lambda q: q, last=lambda i, n: i + 1),
+    ("a joint's angle for a link's direction", "q[i - 1] + q[i]"): planar_of(angles=last_two),
+    ("only the joint's own link", "one link"): planar_of(last=lambda i, n: i + 1),
+    ("the joint's own link is missing", "from i + 1"): planar_of(first=lambda i: i + 1),
+    ("the links before the joint", "up to i"): planar_of(first=lambda i: 0, last=lambda i, n: i + 1),
+    ("the links before the joint", "up to i - 1"): planar_of(first=lambda i: 0, last=lambda i, n: i),
+    ("every lever from the shoulder", "all links"): planar_of(first=lambda i: 0),
+    ("the last joint first", "reversed"): lambda q, lengths: planar_loop(q, lengths)[:, ::-1],
+    ("rows for columns", "np.array(columns)"): lambda q, lengths: np.array(list(planar_loop(q, lengths).T)),
+    ("degrees", "deg2rad"): planar_of(angles=lambda q: np.deg2rad(np.cumsum(q))),
+    ("degrees", "rad2deg"): planar_of(angles=lambda q: np.rad2deg(np.cumsum(q))),
+    ("per degree", "times pi / 180"): lambda q, lengths: planar_loop(q, lengths) * np.pi / 180,
+    ("the lengths are ignored", "one metre each"): planar_of(length=lambda lengths, i, k: 1.0),
+    ("the lengths are ignored", "the page's own"): page_jacobian,
+    ("the wrong link's length", "the joint's"): planar_of(length=lambda lengths, i, k: lengths[i]),
+    ("the wrong link's length", "from behind"): planar_of(length=lambda lengths, i, k: lengths[-1 - k]),
+    ("right for two links only", "typed"): two_typed,
+    ("right for two links only", "unpacked"): two_unpacked,
+    ("right for two links only", "the last two"): lambda q, lengths: (
+        planar_loop(q, lengths) if len(q) < 3 else np.hstack([planar_loop(q, lengths)[:, :-1], np.zeros((2, 1))])
+    ),
+    ("a column is wrong", "one entry"): lambda q, lengths: planar_loop(q, lengths) + eye(2, len(q)),
+    ("wrong shape", "six rows"): lambda q, lengths: np.vstack([planar_loop(q, lengths), np.ones((4, len(q)))]),
+    ("wrong shape", "the position"): tip,
+    ("raises NameError", "a name of nobody's"): lambda q, lengths: theta,  # noqa: F821
+    ("an input is changed", "q summed in place"): planar_in_place,
 }
 
 # ----- one step of the loop
@@ -699,10 +983,17 @@ LOOP_RIGHT = {
     ),
 }
 
+
+def write_to_qpos(model, data):
+    data.qpos[:7] = data.ctrl[:7]
+    mujoco.mj_forward(model, data)
+
+
 LOOP_WRONG = {
     ("a stale pose", "mj_step alone"): a_step(nothing, mujoco.mj_step),
     ("a stale pose", "mj_kinematics without mj_comPos"): a_step(mujoco.mj_kinematics, mujoco.mj_step),
     ("a stale pose", "mj_step before measuring"): a_step(mujoco.mj_step, nothing),
+    ("a stale pose", "mj_step2 without mj_step1"): a_step(nothing, mujoco.mj_step2),
     ("a displacement where a velocity is meant", "q + qdot"): a_step(send=lambda q, qdot, dt, arm: q + qdot),
     ("a displacement where a velocity is meant", "q + qdot * timestep"): a_step(
         send=lambda q, qdot, dt, arm: q + qdot * arm.model.opt.timestep
@@ -725,6 +1016,7 @@ LOOP_WRONG = {
     ("the error's sign", "-qdot"): negative_error,
     ("the setpoint is wrong", "built on home"): a_step(send=lambda q, qdot, dt, arm: arm.home + qdot * dt),
     ("joints moved by hand", "qpos +="): hand_moved,
+    ("joints moved by hand", "no physics at all"): a_step(after=write_to_qpos),
     ("the simulation does not advance by one step", "mj_step twice"): a_step(kinematics, two_steps),
     ("the simulation does not advance by one step", "mj_step1 only"): a_step(after=nothing),
     ("another's actuator", "ctrl[:] = 0"): all_actuators,
@@ -742,6 +1034,7 @@ CHECKERS = {
     check.pose_error: (POSE_RIGHT, POSE_WRONG),
     check.jacobian: (JACOBIAN_RIGHT, JACOBIAN_WRONG),
     check.loop: (LOOP_RIGHT, LOOP_WRONG),
+    check.planar_jacobian: (PLANAR_RIGHT, PLANAR_WRONG),
 }
 RIGHT = [
     pytest.param(checker, answer, id=f"{checker.__name__}: {how}")
@@ -782,6 +1075,20 @@ def test_every_finding_that_a_checker_can_make_has_its_mistake_here(checker):
     module = __import__(f"ikcourse.check._{checker.__name__}", fromlist=["EXERCISE"])
     names = {named.name for named in (*module.EXERCISE.mistakes, *module.EXERCISE.properties)}
     assert names - {name for name, _ in CHECKERS[checker][1]} == set()
+
+
+@pytest.mark.parametrize(
+    "checker", [each for each in CHECKERS if each is not check.loop], ids=lambda checker: checker.__name__
+)
+def test_no_mistake_is_taken_for_another(checker):
+    """Of those whose mistakes are answers; the loop's are written for a record of steps."""
+    module = __import__(f"ikcourse.check._{checker.__name__}", fromlist=["EXERCISE"])
+    named = {
+        (mistake.name, number): checker(formula).finding
+        for mistake in module.EXERCISE.mistakes
+        for number, formula in enumerate(mistake.formulas)
+    }
+    assert {key: finding for key, finding in named.items() if key[0] != finding} == {}
 
 
 # ----- empty answers
@@ -834,6 +1141,33 @@ def test_an_interrupt_is_not_swallowed():
 
     with pytest.raises(KeyboardInterrupt):
         check.dls(answer)
+
+
+@pytest.mark.parametrize(
+    ("value", "shape", "said"),
+    [
+        (np.ones((7, 1)), (7,), "`x[..., 0]` drops it"),
+        (np.ones((1, 7)), (7,), "`x[0]` drops it"),
+        (np.ones((7, 6)), (6, 7), "the transpose in shape"),
+        ((np.ones(3), np.ones(3)), (6,), "`np.concatenate`"),
+        (np.ones((2, 3, 7)), (6, 7), "`np.concatenate`"),
+        (np.ones(3), (6,), "(6,) is asked for."),
+        ((np.ones(7), 0.5, 6), (7,), "take the one that is asked for"),
+    ],
+)
+def test_a_wrong_shape_is_told_what_makes_it_right(value, shape, said):
+    from ikcourse.check._answer import Broken, checked
+
+    with pytest.raises(Broken) as broken:
+        checked(value, shape)
+    assert said in broken.value.message
+    hints = ("drops it", "transpose", "concatenate")
+    assert sum(hint in broken.value.message for hint in hints) <= 1
+
+
+def test_changed_data_is_told_what_moves_it():
+    assert "mj_step" in check.jacobian(stepped).message
+    assert "a += b" in check.dls(remainder_in_place).message
 
 
 # ----- results

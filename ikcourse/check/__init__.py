@@ -14,6 +14,7 @@ from ikcourse.check._jacobian import jacobian
 from ikcourse.check._judge import Result
 from ikcourse.check._loop import loop
 from ikcourse.check._nullspace import nullspace
+from ikcourse.check._planar_jacobian import planar_jacobian
 from ikcourse.check._pose_error import pose_error
 
-__all__ = ["Result", "box", "dls", "jacobian", "loop", "nullspace", "pose_error"]
+__all__ = ["Result", "box", "dls", "jacobian", "loop", "nullspace", "planar_jacobian", "pose_error"]

@@ -16,6 +16,12 @@ FOLDER = Path(__file__).parent
 PHYSICS = int(mujoco.mjtState.mjSTATE_FULLPHYSICS) | int(mujoco.mjtState.mjSTATE_USER)
 """What of an MjData is the simulation's state. Positions of bodies are not: to refresh them changes nothing."""
 
+ARRAY_CHANGED = "`a += b`, `a[...] = b` and `out=a` write into the caller's array: work on a copy."
+DATA_CHANGED = (
+    "mj_step and mj_resetData move the simulation, and so does a write to data.qpos that is not taken back: refresh "
+    "with mj_kinematics and mj_comPos, or work on an MjData of your own."
+)
+
 
 class Broken(Exception):
     """A finding: its name, and what is said about it."""
@@ -55,7 +61,7 @@ class Answer:
                 raise Broken(
                     "an input is changed",
                     f"Argument {number} is not what it was before the call, and the caller still needs it. "
-                    "`a += b`, `a[...] = b` and `out=a` write into the caller's array: work on a copy.",
+                    + (DATA_CHANGED if isinstance(argument, mujoco.MjData) else ARRAY_CHANGED),
                 )
         return checked(value, self._shape(*arguments))
 
@@ -77,17 +83,18 @@ def _state(argument: Any) -> np.ndarray:
 
 def checked(value: Any, shape: tuple[int, ...]) -> np.ndarray:
     """The value as a finite float array of the shape; Broken where it is none."""
-    if np.iscomplexobj(value):
-        raise Broken("not real numbers", "The answer is complex; every quantity here is real.")
     try:
-        array = np.asarray(value, dtype=float)
+        complex_numbers = np.iscomplexobj(value)
+        array = np.asarray(value, dtype=float) if not complex_numbers else np.empty(0)
     except (TypeError, ValueError):
-        raise Broken("not an array of numbers", f"A value of type {type(value).__name__} came back.") from None
+        hint = " `np.linalg.lstsq` and `np.linalg.svd` return several things: take the one that is asked for."
+        hint = hint if isinstance(value, tuple) else ""
+        raise Broken("not an array of numbers", f"A value of type {type(value).__name__} came back.{hint}") from None
+    if complex_numbers:
+        raise Broken("not real numbers", "The answer is complex; every quantity here is real.")
     if array.shape != shape:
-        hint = " One axis is too many: `x[..., 0]` drops it."
-        hint = hint if array.size == np.prod(shape) and array.ndim == len(shape) + 1 else ""
-        hint = " It is the transpose in shape." if array.ndim > 1 and array.T.shape == shape else hint
-        raise Broken("wrong shape", f"The answer has shape {array.shape}; {shape} is asked for.{hint}")
+        given = f"The answer has shape {array.shape}; {shape} is asked for."
+        raise Broken("wrong shape", given + _shape_hint(array, shape))
     if not np.isfinite(array).all():
         raise Broken(
             "not finite",
@@ -95,6 +102,19 @@ def checked(value: Any, shape: tuple[int, ...]) -> np.ndarray:
             "what rounding pushed out of its range, and an inverse of a singular matrix.",
         )
     return array
+
+
+def _shape_hint(array: np.ndarray, shape: tuple[int, ...]) -> str:
+    """What makes the shape right, where its numbers are the right many."""
+    if array.shape == (*shape, 1):
+        return " One axis is too many: `x[..., 0]` drops it."
+    if array.shape == (1, *shape):
+        return " One axis is too many: `x[0]` drops it."
+    if array.ndim > 1 and array.T.shape == shape:
+        return " It is the transpose in shape."
+    if array.ndim == len(shape) + 1 and (array.shape[0] * array.shape[1], *array.shape[2:]) == shape:
+        return " `np.concatenate` makes one block of several."
+    return ""
 
 
 def _where(error: Exception) -> str:

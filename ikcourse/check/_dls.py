@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.linalg import pinv, solve
 
 from ikcourse.check._answer import Answer, Broken, Function
-from ikcourse.check._judge import Exercise, Mistake, Property, Result, judge
+from ikcourse.check._dls_mistakes import MISTAKES
+from ikcourse.check._judge import Exercise, Property, Result, judge
 from ikcourse.check._problems import ARM, NEAR_SINGULAR, PROBED, ROUNDING_VISIBLE, SIZES, Problem
 
 TOLERANCE = 1e-6
@@ -21,14 +21,22 @@ def dls(function: Function) -> Result:
 
     Returns:
         What was found. It tells apart by name: lambda that is not squared, is squared twice, is subtracted, is added to
-        every entry or is ignored; J^T J where J J^T is meant; a missing transpose; the error's sign; an explicit
-        inverse that loses digits near a singularity; a size typed by hand; a changed input.
+        every entry, is added to sigma or is ignored; J^T J where J J^T is meant; a missing transpose; another power of
+        sigma; the error's sign; an explicit inverse that loses digits near a singularity; a size typed by hand; a
+        changed input.
     """
     return judge(function, EXERCISE)
 
 
 def asked(answer: Answer, problem: Problem) -> np.ndarray:
     return answer(problem.J, problem.e, problem.damping)
+
+
+def damped_at_all(answer: Answer) -> str:
+    once, twice = asked(answer, ARM), answer(ARM.J, ARM.e, 2 * ARM.damping)
+    if np.abs(once - twice).max() > TOLERANCE * np.abs(once).max():
+        return ""
+    return f"lambda = {ARM.damping} and lambda = {2 * ARM.damping} get the same answer."
 
 
 def sign(answer: Answer) -> str:
@@ -82,91 +90,26 @@ def digits(answer: Answer) -> str:
     )
 
 
-def _task_matrix(J: np.ndarray, damping: float) -> np.ndarray:
-    return J @ J.T + damping**2 * np.eye(len(J))
-
-
-def _joint_matrix(J: np.ndarray, damping: float) -> np.ndarray:
-    return J.T @ J + damping**2 * np.eye(J.shape[1])
-
-
-MISTAKES = (
-    Mistake(
-        "the error's sign",
-        "Every number is right and has the wrong sign, so the tool runs away from the target. e is target minus "
-        "present, and qdot goes along it.",
-        (lambda J, e, d: -J.T @ solve(_task_matrix(J, d), e),),
-    ),
-    Mistake(
-        "lambda is not squared",
-        "You add lambda I where lambda^2 I is meant. The matrix holds squares, and the damping enters as one: "
-        "with lambda = 0.01 yours is damped as if by 0.1.",
-        (
-            lambda J, e, d: J.T @ solve(J @ J.T + d * np.eye(len(J)), e),
-            lambda J, e, d: J.T @ solve(J.T @ J + d * np.eye(J.shape[1]), e),
-        ),
-    ),
-    Mistake(
-        "lambda is squared twice",
-        "You solve with J J^T + lambda^4 I. The argument is lambda: square it once.",
-        (lambda J, e, d: J.T @ solve(J @ J.T + d**4 * np.eye(len(J)), e),),
-    ),
-    Mistake(
-        "lambda^2 on every entry",
-        "`J @ J.T + damping**2` adds lambda^2 to all entries of the matrix. Only the diagonal is meant: multiply by "
-        "np.eye first.",
-        (
-            lambda J, e, d: J.T @ solve(J @ J.T + d**2, e),
-            lambda J, e, d: solve(J.T @ J + d**2, J.T @ e),
-        ),
-    ),
-    Mistake(
-        "lambda^2 is subtracted",
-        "You solve with J J^T - lambda^2 I, which is singular just where sigma = lambda. Damping is added.",
-        (lambda J, e, d: J.T @ solve(J @ J.T - d**2 * np.eye(len(J)), e),),
-    ),
-    Mistake(
-        "the damping is ignored",
-        "The answer is the pseudo-inverse's, whatever lambda is: it moves 1 / sigma along a weak direction, without "
-        "bound. Add lambda^2 I to J J^T before you solve.",
-        (lambda J, e, d: pinv(J) @ e,),
-    ),
-    Mistake(
-        "J^T J where J J^T is meant",
-        "The two forms are mixed: J^T (J J^T + lambda^2 I)^-1 e solves a small system in the task (m x m), "
-        "(J^T J + lambda^2 I)^-1 J^T e one in the joints (n x n). Keep to one; with m = n the mixture does not even "
-        "raise.",
-        (
-            lambda J, e, d: J.T @ solve(_joint_matrix(J, d), e),
-            lambda J, e, d: solve(_task_matrix(J, d), J.T @ e),
-        ),
-    ),
-    Mistake(
-        "a transpose is missing",
-        "J takes joints to the tool; the way back is J^T. In J^T (J J^T + lambda^2 I)^-1 e one transpose is not there; "
-        "with m = n nothing raises.",
-        (
-            lambda J, e, d: J @ solve(_task_matrix(J, d), e),
-            lambda J, e, d: solve(_task_matrix(J, d), e),
-            lambda J, e, d: solve(_joint_matrix(J, d), e),
-            lambda J, e, d: solve(_joint_matrix(J, d), J @ e),
-            lambda J, e, d: solve(_task_matrix(J, d), J @ e),
-            lambda J, e, d: J @ solve(_joint_matrix(J, d), e),
-            lambda J, e, d: J.T @ solve(J @ J + d**2 * np.eye(len(J)), e),
-            lambda J, e, d: J @ solve(J @ J + d**2 * np.eye(len(J)), e),
-            lambda J, e, d: solve(J @ J + d**2 * np.eye(len(J)), J.T @ e),
-        ),
-    ),
-)
-
 EXERCISE = Exercise(
     shape=lambda jacobian, error, damping: (jacobian.shape[1],),
     properties=(
+        Property(
+            "the damping is ignored",
+            damped_at_all,
+            "Let lambda^2 into the formula, on the diagonal of J J^T or of J^T J.",
+        ),
         Property("the error's sign", sign, "Target minus present, and no minus sign after it."),
         Property(
-            "motion in the null space", no_idle_motion, "What damped least squares returns is J^T times something."
+            "motion in the null space",
+            no_idle_motion,
+            "What damped least squares returns is J^T times something. Is anything added to it? Of an SVD, "
+            "np.linalg.svd returns V^T, not V.",
         ),
-        Property("wrong gain", gain, "Look at how lambda enters: lambda^2, on the diagonal, once."),
+        Property(
+            "wrong gain",
+            gain,
+            "Look at how lambda enters: lambda^2, on the diagonal, once; in an SVD, sigma / (sigma^2 + lambda^2).",
+        ),
         Property("not the best compromise", compromise, "Compare your matrix with J J^T + lambda^2 I, term by term."),
         Property("a size typed by hand", any_size, "Is a 6 or a 7 written where J.shape should be asked?"),
         Property(

@@ -6,7 +6,7 @@ import mujoco
 import numpy as np
 
 from ikcourse.check import _scene
-from ikcourse.check._answer import Answer, Function
+from ikcourse.check._answer import Answer, Broken, Function
 from ikcourse.check._judge import Exercise, Mistake, Property, Result, judge
 from ikcourse.check._loop_mistakes import MISTAKES
 from ikcourse.check._loop_record import at_limit, free, recorded, row_length, steps_of
@@ -14,6 +14,7 @@ from ikcourse.inverse import damped
 from ikcourse.jacobian import pose_error, site_jacobian, site_pose
 
 TOLERANCE = 1e-6
+BY_HAND = "To write to qpos is to leave physics: the setpoint goes to data.ctrl, and mj_step2 moves the joints."
 
 
 def loop(function: Function) -> Result:
@@ -36,6 +37,8 @@ def loop(function: Function) -> Result:
 def advances(answer: Answer) -> str:
     for step in steps_of(answer, free()):
         timesteps = (step.time - step.before.time) / _scene.arm().model.opt.timestep
+        if timesteps == 0 and not np.array_equal(step.qpos, step.before.qpos):
+            raise Broken("joints moved by hand", "No time passes, but qpos is another: " + BY_HAND)
         if abs(timesteps - 1) > 1e-6:
             return f"One call moves the simulation on by {timesteps:.3g} time steps; one is asked for."
     return ""
@@ -121,7 +124,7 @@ EXERCISE = Exercise(
         Property(
             "joints moved by hand",
             integrated,
-            "To write to qpos is to leave physics: the setpoint goes to data.ctrl, and mj_step2 moves the joints.",
+            BY_HAND,
         ),
     ),
     mistakes=tuple(Mistake(name, cause, [recorded(step) for step in steps]) for name, cause, steps in MISTAKES),

@@ -107,14 +107,15 @@ MISTAKES: Sequence[tuple[str, str, Sequence[Function]]] = (
     ),
     (
         "a stale pose",
-        "Pose or Jacobian are one step old: mj_step moves the joints last and leaves the bodies where they were. Begin "
-        "with mj_step1 (or mj_kinematics and mj_comPos), and end with mj_step2.",
+        "Pose or Jacobian are one step older than q: mj_step and mj_step2 move the joints and leave the bodies where "
+        "they were. Measure after mj_step1 (or mj_kinematics and mj_comPos), write data.ctrl, and call mj_step2 last.",
         [
             step_with(refresh=refresh, advance=advance, clip=clip)
             for refresh, advance in (
                 (nothing, mujoco.mj_step),
                 (mujoco.mj_kinematics, mujoco.mj_step),
                 (mujoco.mj_comPos, mujoco.mj_step),
+                (nothing, mujoco.mj_step2),
                 (mujoco.mj_step, nothing),
             )
             for clip in (True, False)

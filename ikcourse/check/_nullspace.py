@@ -22,8 +22,8 @@ def nullspace(function: Function) -> Result:
 
     Returns:
         What was found. It tells apart by name: an undamped projector beside a damped solve; an objective that is not
-        projected; the wrong side of the projector; a task that is projected too; lambda that is not squared; a
-        secondary that is ignored, or has the wrong sign; digits lost near a singularity; a changed input.
+        projected; the wrong side of the projector; z not added back; a task that is projected too; lambda that is not
+        squared; a secondary that is ignored, or has the wrong sign; digits lost near a singularity; a changed input.
     """
     return judge(function, EXERCISE)
 
@@ -126,6 +126,11 @@ MISTAKES = (
             _of_matrices(_inverse, lambda J, d: np.eye(len(J)) - J @ _inverse(J, d)),
             _of_matrices(_inverse, lambda J, d: np.eye(len(J)) - J @ pinv(J)),
         ),
+    ),
+    Mistake(
+        "z is not added back",
+        "You solve for e - J z, and that answer is the correction to z, not qdot: qdot = z + J^# (e - J z).",
+        (_of_matrices(_inverse, lambda J, d: -_inverse(J, d) @ J),),
     ),
     Mistake(
         "the task is projected too",

@@ -22,8 +22,9 @@ def pose_error(function: Function) -> Result:
             [rad], world axes, from present to target; quaternions are w, x, y, z.
 
     Returns:
-        What was found. It tells apart by name: subtracted quaternions or Euler angles; an error in the tool's axes
-        instead of the world's; the sign; angular before linear; a sine where the angle is meant; a double cover that
+        What was found. It tells apart by name: subtracted quaternions, Euler angles or rotation vectors; an error in
+        the tool's axes instead of the world's; another product of the two quaternions, or their scalar taken for the
+        last number; the sign; angular before linear; a sine where the angle is meant; degrees; a double cover that
         sends the arm the long way round; a failure at half a turn; digits lost near zero (arccos); NaN at the target; a
         changed input.
     """
@@ -91,7 +92,8 @@ def half_turn(answer: Answer) -> str:
     for axis in axes:
         for quaternion in (np.array([1.0, 0, 0, 0]), ORDINARY[0][3]):
             for short in (0.0, 1e-7, 1e-4):
-                wanted = rotation.quat_multiply(rotation.quat_exp((np.pi - short) * axis), quaternion)
+                turn = rotation.quat_exp((np.pi - short) * axis) if short else np.array([0.0, *axis])
+                wanted = rotation.quat_multiply(turn, quaternion)
                 given = answer(np.zeros(3), wanted, np.zeros(3), quaternion)[3:]
                 turned, left = float(np.linalg.norm(given)), _angle_left(given, wanted, quaternion)
                 if abs(turned - (np.pi - short)) > TOLERANCE or left > TOLERANCE:
@@ -130,15 +132,19 @@ EXERCISE = Exercise(
             "digits lost near zero",
             small_angles,
             "arccos does that: at w = 1 it is blind to half of the digits; so does a threshold below which zero is "
-            "returned. 2 atan2(|v|, w) keeps them all.",
+            "returned. 2 atan2(|u|, w), with u for the vector part, keeps them all.",
         ),
         Property(
             "half a turn",
             half_turn,
-            "At pi the antisymmetric part of R vanishes, and sin(pi) divides by rounding. The quaternion's vector part "
-            "is largest there: read the axis from it.",
+            "At pi the antisymmetric part of R vanishes, sin(pi) divides by rounding, and np.sign(w) is 0 where w is. "
+            "The quaternion's vector part is largest there: read the axis from it.",
         ),
-        Property("not zero at the target", arrived, "Nothing is left to do there: |v| is zero, and the angle with it."),
+        Property(
+            "not zero at the target",
+            arrived,
+            "Nothing is left to do there: the vector part is zero, and the angle with it.",
+        ),
     ),
     mistakes=MISTAKES,
     probes=lambda: [tuple(array.copy() for array in case[:4]) for case in ORDINARY],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from ikcourse import rotation
 from ikcourse.check._answer import Function
@@ -41,13 +42,22 @@ def _sine(wanted: np.ndarray, quaternion: np.ndarray) -> np.ndarray:
 
 
 def _euler(wanted: np.ndarray, quaternion: np.ndarray, sequence: str) -> np.ndarray:
-    from scipy.spatial.transform import Rotation
-
     a, b = (Rotation.from_quat(q, scalar_first=True).as_euler(sequence) for q in (wanted, quaternion))
     return a - b
 
 
+def _relative_euler(wanted: np.ndarray, quaternion: np.ndarray, sequence: str) -> np.ndarray:
+    relative = rotation.quat_multiply(wanted, rotation.quat_conjugate(quaternion))
+    return Rotation.from_quat(relative, scalar_first=True).as_euler(sequence)
+
+
+def _scalar_last(wanted: np.ndarray, quaternion: np.ndarray) -> np.ndarray:
+    return (Rotation.from_quat(wanted) * Rotation.from_quat(quaternion).inv()).as_rotvec()
+
+
 log = rotation.rotation_error
+multiply, conjugate, vector = rotation.quat_multiply, rotation.quat_conjugate, rotation.quat_log
+SEQUENCES = ("xyz", "XYZ", "zyx", "ZYX")
 MISTAKES = (
     Mistake(
         "the sign",
@@ -84,12 +94,45 @@ MISTAKES = (
         "Euler angles are subtracted",
         "The difference of Euler angles is no rotation vector: each turns about an axis that the others have moved. "
         "Compose the rotations, and take the logarithm.",
-        tuple(_of(_difference, lambda w, q, s=s: _euler(w, q, s)) for s in ("xyz", "XYZ", "zyx", "ZYX")),
+        tuple(_of(_difference, lambda w, q, s=s: _euler(w, q, s)) for s in SEQUENCES),
+    ),
+    Mistake(
+        "Euler angles for a rotation vector",
+        "You turn target * conj(present) into three Euler angles. The rotation vector is its axis times its angle; the "
+        "two agree for small turns only.",
+        tuple(_of(_difference, lambda w, q, s=s: _relative_euler(w, q, s)) for s in SEQUENCES),
+    ),
+    Mistake(
+        "rotation vectors are subtracted",
+        "The difference of two rotation vectors is none: turns about different axes do not add up. Multiply the "
+        "quaternions first, target * conj(present), and take one logarithm.",
+        (_of(_difference, lambda w, q: vector(w) - vector(q)),),
+    ),
+    Mistake(
+        "another product of the two",
+        "It is the logarithm of another product: of conj(target) * present, or of two quaternions with no conjugate. "
+        "What turns the present orientation into the target, in world axes, is target * conj(present).",
+        (
+            _of(_difference, lambda w, q: vector(multiply(conjugate(w), q))),
+            _of(_difference, lambda w, q: vector(multiply(w, q))),
+            _of(_difference, lambda w, q: vector(multiply(q, w))),
+        ),
+    ),
+    Mistake(
+        "the scalar last",
+        "SciPy takes a quaternion as x, y, z, w, and here it is w, x, y, z: "
+        "`Rotation.from_quat(q, scalar_first=True)`.",
+        (_of(_difference, _scalar_last),),
+    ),
+    Mistake(
+        "degrees",
+        "The rotation vector is right in degrees; the Jacobian's rows are in radians.",
+        (_of(_difference, lambda w, q: np.rad2deg(log(w, q))),),
     ),
     Mistake(
         "a sine where the angle is meant",
         "The axis is right, the length is not: the vector part of a quaternion is sin(angle / 2) long, the sum of "
-        "cross products sin(angle). Both forget large errors; scale the axis to the angle, 2 atan2(|v|, w).",
+        "cross products sin(angle). Both forget large errors; scale the axis u / |u| to the angle, 2 atan2(|u|, w).",
         (
             *(_of(_difference, lambda w, q, k=k: k * _vector_part(w, q)) for k in (1, 2)),
             *(_of(_difference, lambda w, q, k=k: k * _sine(w, q)) for k in (0.5, 1)),
@@ -97,7 +140,8 @@ MISTAKES = (
     ),
     Mistake(
         "half the angle",
-        "The axis is right and you turn half of the way: w is cos(angle / 2), so the angle is 2 atan2(|v|, w).",
+        "The axis is right and you turn half of the way: w is cos(angle / 2), so the angle is 2 atan2(|u|, w), with "
+        "u for the vector part.",
         (_of(_difference, lambda w, q: log(w, q) / 2),),
     ),
 )
