@@ -23,6 +23,7 @@ if (
 
 from ikcourse import ellipsoid, inverse, jacobian, laws, nullspace, objectives, paths, priority, rotation, scenes
 from ikcourse.arm import Arm
+from ikcourse.box import BoxedLeastSquares, boxed_least_squares, velocity_box
 from ikcourse.ellipsoid import jacobian_derivative, manipulability, manipulability_gradient
 from ikcourse.inverse import (
     adaptive_damping,
@@ -53,6 +54,7 @@ from ikcourse.laws import (
     TruncatedSVD,
 )
 from ikcourse.loop import Loop, Run, follow
+from ikcourse.mink_qp import MinkQP
 from ikcourse.nullspace import (
     damped_with_secondary,
     leak,
@@ -81,6 +83,7 @@ from ikcourse.track_many import track_many
 __all__ = [
     "AdaptiveDamping",
     "Arm",
+    "BoxedLeastSquares",
     "ComputedTorque",
     "Controller",
     "DampedLeastSquares",
@@ -88,6 +91,7 @@ __all__ = [
     "LimitRepulsion",
     "Loop",
     "ManipulabilityGradient",
+    "MinkQP",
     "OperationalSpace",
     "Path",
     "PointTask",
@@ -102,6 +106,7 @@ __all__ = [
     "Transpose",
     "TruncatedSVD",
     "adaptive_damping",
+    "boxed_least_squares",
     "circle",
     "clip_to_speed_limit",
     "damped",
@@ -151,5 +156,6 @@ __all__ = [
     "track_many",
     "transpose",
     "truncated",
+    "velocity_box",
     "wide_loop",
 ]

@@ -23,6 +23,7 @@ TABLES = {
     "reach": "126 runs over distance, gain and damping",
     "ablation": "the same reach with one thing of the loop changed, or two, and what that is proved to have changed",
     "practice": "a circle, slow and fast: position servos, computed torque and operational space",
+    "mink": "the reach as a quadratic programme: posture or none, one solver or another",
 }
 
 
@@ -172,7 +173,8 @@ def _demo(options: argparse.Namespace) -> None:
     path = reach_and_return(arm, options.reach)
     runs = [track(arm, path, DampedLeastSquares(damping)) for damping in options.dampings]
     labels = [
-        f"lambda = {damping:g}: {ends.end_state(run).value}" for damping, run in zip(options.dampings, runs, strict=True)
+        f"lambda = {damping:g}: {ends.end_state(run).value}"
+        for damping, run in zip(options.dampings, runs, strict=True)
     ]
     print("\n".join(map(str, films.write_films(runs, labels, options.output))))
 

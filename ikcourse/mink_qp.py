@@ -83,7 +83,7 @@ class MinkQP:
             limits.append(mink.ConfigurationLimit(arm.model, self.limit_gain))
         if self.max_joint_speed is not None:
             speeds = np.broadcast_to(np.asarray(self.max_joint_speed, float), (arm.n,))
-            limits.append(mink.VelocityLimit(arm.model, dict(zip(arm.joint_names, speeds, strict=True))))
+            limits.append(mink.VelocityLimit(arm.model, dict(zip(arm.joints.tolist(), speeds, strict=True))))
         still = [mink.DofFreezingTask(arm.model, others)] if (others := _others_that_move_the_tool(arm)) else None
 
         def step(state: State) -> np.ndarray:

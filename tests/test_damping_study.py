@@ -195,7 +195,7 @@ def alone(monkeypatch, builtin):
     """`results` with this study alone, on the built-in model, and its rows computed once."""
     monkeypatch.setattr(damping, "study", lambda arm, *arguments, **more: builtin)
     monkeypatch.setattr(results, "STUDIES", {"damping": results.Table(damping)})
-    monkeypatch.setattr(results, "models_here", lambda: (["builtin"], ""))
+    monkeypatch.setattr(results, "models_here", lambda: ["builtin"])
 
 
 def test_check_fails_where_a_row_was_changed_or_lost(tmp_path, builtin, alone, capsys):

@@ -218,13 +218,30 @@ def test_mink_itself_says_only_that_there_is_no_solution():
     assert "joint" not in str(refused.value.__context__)
 
 
-def test_no_minimum_without_an_empty_box_is_told_too(monkeypatch):
+@pytest.mark.parametrize("failure", [mink.NoSolutionFound("daqp"), qpsolvers.exceptions.ProblemError("not convex")])
+def test_no_minimum_without_an_empty_box_is_told_too(monkeypatch, failure):
     def fails(*arguments, **more):
-        raise mink.NoSolutionFound("daqp")
+        raise failure
 
     monkeypatch.setattr(mink, "solve_ik", fails)
     with pytest.raises(RuntimeError, match="daqp found no minimum at q ="):
         MinkQP().bind(ARM)(at(ARM.home, ik.site_pose(ARM, ARM.data())))
+
+
+def test_joints_without_names_have_their_own_speed_limits():
+    link = '<body pos="0.5 0 0"><joint axis="0 0 1"/><geom size="0.1"/>{}</body>'
+    nested = link.format(link.format(link.format('<site name="tip" pos="0.5 0 0"/>')))
+    arm = ik.Arm.from_model(mujoco.MjModel.from_xml_string(f"<mujoco><worldbody>{nested}</worldbody></mujoco>"), "tip")
+    assert arm.joint_names == ("", "", "")
+    speeds = (0.1, 0.2, 0.3)
+    q = np.array([0.3, 0.5, 0.7])
+    position, quaternion = ik.site_pose(arm, arm.data(q))
+    given = at(q, (position + np.array([-3.0, 3.0, 0.0]), quaternion), arm)
+    law = MinkQP(posture_cost=0.0, lm_damping=0.0, damping_weight=1e-4, max_joint_speed=speeds)
+    J, e = as_mink_sees_it(given, arm)
+    expected = boxed_least_squares(J, e, *velocity_box(arm, q, speeds), 1e-2)
+    assert (np.abs(expected) > 0.99 * np.array(speeds)).sum() >= 2
+    np.testing.assert_allclose(law.bind(arm)(given), expected, rtol=0, atol=1e-9)
 
 
 def test_a_joint_that_is_not_the_arms_stands_still():

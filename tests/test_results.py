@@ -41,13 +41,17 @@ def study(monkeypatch):
     other = Study()
     other.FILE = "other.csv"
     monkeypatch.setattr(results, "STUDIES", {"tiny": results.Table(tiny), "other": results.Table(other)})
-    monkeypatch.setattr(results, "models_here", lambda: (["builtin", "menagerie"], ""))
+    monkeypatch.setattr(results, "models_here", lambda: ["builtin", "menagerie"])
     return tiny
 
 
 @pytest.fixture
 def without_menagerie(monkeypatch):
-    monkeypatch.setattr(results, "models_here", lambda: (["builtin"], "the public Panda's rows stand as they were"))
+    def models_here():
+        print("the public Panda's rows stand as they were")
+        return ["builtin"]
+
+    monkeypatch.setattr(results, "models_here", models_here)
 
 
 def test_a_study_writes_its_table_for_both_models_and_the_facts(study, tmp_path, capsys):
@@ -153,7 +157,7 @@ def test_the_public_pandas_rows_stand_where_it_cannot_be_had(study, tmp_path, ca
     assert "rows stand as they were" in capsys.readouterr().out
 
 
-def test_a_panda_that_can_be_neither_found_nor_downloaded_is_said(monkeypatch):
+def test_a_panda_that_can_be_neither_found_nor_downloaded_is_said(monkeypatch, capsys):
     whole = scenes.panda
 
     def panda(source="builtin", **options):
@@ -162,8 +166,9 @@ def test_a_panda_that_can_be_neither_found_nor_downloaded_is_said(monkeypatch):
         return whole(source, **options)
 
     monkeypatch.setattr(scenes, "panda", panda)
-    models, said = results.models_here()
-    assert models == ["builtin"]
+    assert results.models_here() == ["builtin"]
+    said = capsys.readouterr().out
+    assert "the public Panda's rows stand as they were" in said
     assert "no network" in said
     monkeypatch.setattr(scenes, "panda", whole)
 
@@ -199,3 +204,14 @@ def test_every_study_of_the_course_has_its_file_and_its_section():
         lines = study.facts(ROOT / "results")
         assert lines[0].startswith("## "), name
         assert "\n".join(lines) in facts, f"`python -m ikcourse results --only {name}` writes its facts"
+
+
+def test_a_study_whose_package_is_missing_stands_as_it_was_and_that_is_said(study, tmp_path, monkeypatch, capsys):
+    results.write(tmp_path)
+    before = (tmp_path / "tiny.csv").read_bytes()
+    monkeypatch.setitem(results.STUDIES, "tiny", results.Table(study, needs=("no_such_package",)))
+    study.SETTINGS = (7,)
+    assert results.write(tmp_path) == 0
+    assert (tmp_path / "tiny.csv").read_bytes() == before
+    assert results.check(tmp_path) == 0
+    assert "tiny stands as it was: it needs no_such_package" in capsys.readouterr().out

@@ -13,7 +13,7 @@ from traitlets import TraitError
 import ikcourse as ik
 from ikcourse import show
 from ikcourse.show import explorer_plots, films, widgets
-from ikcourse.studies import damping as study
+from ikcourse.studies import ends
 
 mpl.use("agg")
 
@@ -106,7 +106,7 @@ def test_what_is_drawn_and_said_is_the_run_of_these_values(damping, change):
 
 
 def test_it_opens_on_a_fold_between_two_dampings_that_come_home(damping):
-    assert study.end_state(damping.run).value == "collapse"
+    assert ends.end_state(damping.run).value == "collapse"
     assert "the arm folds" in damping.words
     for value in (1e-4, 1e-2):
         damping.controls["damping"].value = value
@@ -121,7 +121,7 @@ def test_the_colour_is_that_of_the_end(damping):
 
 def test_an_end_state_without_words_of_its_own_is_said_by_its_name():
     run = expected(damping=1.0, reach=0.8)
-    assert study.end_state(run).value == "undecided"
+    assert ends.end_state(run).value == "undecided"
     assert explorer_plots.ending(run) == ("ends undecided", "neutral")
 
 

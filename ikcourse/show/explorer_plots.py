@@ -16,7 +16,7 @@ from ikcourse.jacobian import jacobians_at, site_jacobian
 from ikcourse.loop import Run
 from ikcourse.show.figures import draw_ellipse, draw_planar_arm
 from ikcourse.show.style import COLOURS
-from ikcourse.studies import damping as study
+from ikcourse.studies.ends import end_state
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,7 +30,7 @@ ELLIPSE_SCALE = 0.3
 
 def ending(run: Run) -> tuple[str, str]:
     """How a run of the Panda ends in words, and the name of its colour."""
-    state = study.end_state(run).value
+    state = end_state(run).value
     return ENDINGS.get(state, (f"ends {state}", "neutral"))
 
 

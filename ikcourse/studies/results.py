@@ -10,6 +10,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from typing import Protocol
@@ -18,7 +19,7 @@ import mujoco
 import numpy as np
 
 from ikcourse import scenes
-from ikcourse.studies import ablation, collapse_map, damping, map_facts, nullspace, practice, reach, tables
+from ikcourse.studies import ablation, collapse_map, damping, map_facts, mink, nullspace, practice, reach, tables
 from ikcourse.studies.many import Progress
 
 FOLDER = Path("results")
@@ -28,7 +29,11 @@ HINT = "(`python -m ikcourse results` writes it)"
 
 
 class Study(Protocol):
-    """What makes files of `results/`."""
+    """What makes files of `results/`; where a package that it needs is missing, its files stand as they were."""
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Packages that a plain install does not bring."""
 
     def write(self, folder: Path, models: Sequence[str], progress: Progress) -> list[Path]:
         """Recompute the files; return them."""
@@ -45,6 +50,7 @@ class Table:
     """A study whose file is one table."""
 
     module: ModuleType
+    needs: tuple[str, ...] = ()
 
     def write(self, folder: Path, models: Sequence[str], progress: Progress) -> list[Path]:
         file, study = folder / self.module.FILE, self.module
@@ -87,6 +93,7 @@ class CollapseMap:
     """
 
     grid: collapse_map.Grid = collapse_map.GRID
+    needs: tuple[str, ...] = ()
 
     def write(
         self, folder: Path, models: Sequence[str], progress: Progress, scheduler: str | None = None
@@ -125,6 +132,7 @@ STUDIES: dict[str, Study] = {
     "reach": Table(reach),
     "ablation": Table(ablation),
     "practice": Table(practice),
+    "mink": Table(mink, needs=("mink", "daqp", "quadprog")),
     "map": CollapseMap(),
 }
 
@@ -137,13 +145,26 @@ def chosen(only: Sequence[str] | None) -> dict[str, Study]:
     return {name: study for name, study in STUDIES.items() if not only or name in only}
 
 
-def models_here() -> tuple[list[str], str]:
-    """The models that can be had, and a sentence on the one that cannot."""
+def models_here() -> list[str]:
+    """The models that can be had; it is said where one cannot."""
     try:
         scenes.panda("menagerie")
     except RuntimeError as error:
-        return ["builtin"], f"the public Panda's rows stand as they were: {error}"
-    return list(scenes.SOURCES), ""
+        print(f"the public Panda's rows stand as they were: {error}")
+        return ["builtin"]
+    return list(scenes.SOURCES)
+
+
+def possible(studies: dict[str, Study]) -> dict[str, Study]:
+    """The studies whose packages are installed; it is said of the others."""
+    found = {}
+    for name, study in studies.items():
+        missing = [package for package in study.needs if find_spec(package) is None]
+        if missing:
+            print(f"{name} stands as it was: it needs {', '.join(missing)} (pip install 'ikcourse[book]')")
+        else:
+            found[name] = study
+    return found
 
 
 def write(
@@ -156,13 +177,10 @@ def write(
         only: names of `STUDIES`.
         progress: for a study's name, what wraps its steps.
     """
-    studies = chosen(only)
-    models, absent = models_here()
+    studies, models = possible(chosen(only)), models_here()
     for name, study in studies.items():
         for file in study.write(folder, models, progress(name)):
             print(file)
-    if absent:
-        print(absent)
     (folder / FACTS).write_text(_facts(folder), encoding="utf-8")
     print(folder / FACTS)
     return 0
@@ -175,16 +193,13 @@ def check(
 
     FACTS.md is compared with the files beside it, but for the line that names the versions.
     """
-    studies = chosen(only)
-    models, absent = models_here()
+    studies, models = possible(chosen(only)), models_here()
     found = [line for name, study in studies.items() for line in study.check(folder, models, progress(name))]
     written = (folder / FACTS).read_text(encoding="utf-8")
     if written.split(VERSIONS)[0] != _facts(folder).split(VERSIONS)[0]:
         found.append(f"{folder / FACTS} does not say what the files beside it say {HINT}")
     for line in found:
         print(line)
-    if absent:
-        print(absent)
     if not found:
         print(f"{', '.join(studies)}: {folder} is what this code computes, and {FACTS} says so")
     return 1 if found else 0
