@@ -13,10 +13,10 @@ from ikcourse import rotation
 from ikcourse.arm import Arm
 from ikcourse.laws import Law, State
 from ikcourse.paths import Path
-from ikcourse.speed_limits import clip_to_speed_limit, shortened
+from ikcourse.speed_limits import clipped, shortened
 
 SpeedBound = Literal["scale", "clip"]
-SPEED_BOUNDS = {"scale": shortened, "clip": clip_to_speed_limit}
+SPEED_BOUNDS = {"scale": shortened, "clip": clipped}
 
 
 class Loop(ABC):
