@@ -68,6 +68,23 @@ def require_at_least_zero(name: str, array: Any) -> None:
         raise ValueError(f"{name} must not be negative; got {array}")
 
 
+def require_damping(name: str, damping: Any) -> None:
+    """Raise ValueError unless every element is finite, not negative and small enough to be squared."""
+    require_at_least_zero(name, damping)
+    xp = array_namespace(damping)
+    if is_true(xp.any(damping > float(xp.finfo(damping.dtype).max) ** 0.5)):
+        raise ValueError(f"{name} is too large to be squared; got {damping}")
+
+
+def require_common_batch(batches: dict[str, tuple[int, ...]]) -> None:
+    """Raise ValueError unless the leading axes of what is named broadcast together."""
+    if any(batches.values()):
+        try:
+            np.broadcast_shapes(*batches.values())
+        except ValueError:
+            raise ValueError(f"leading axes do not broadcast: {batches}") from None
+
+
 def require_last_axis(name: str, array: Any, size: int) -> None:
     """Raise ValueError unless the last axis has the given size."""
     if array.ndim < 1 or array.shape[-1] != size:
@@ -97,13 +114,9 @@ def task_arrays(
                 f"error must have shape (..., {J.shape[-2]}) to fit jacobian {tuple(J.shape)}; got {tuple(e.shape)}"
             )
         require_finite("error", e)
-    require_at_least_zero(name, parameter)
-    if name == "damping" and is_true(xp.any(parameter > float(xp.finfo(parameter.dtype).max) ** 0.5)):
-        raise ValueError(f"damping is too large to be squared; got {parameter}")
-    batches = {"jacobian": J.shape[:-2], "error": () if e is None else e.shape[:-1], name: parameter.shape}
-    if any(batches.values()):
-        try:
-            np.broadcast_shapes(*batches.values())
-        except ValueError:
-            raise ValueError(f"leading axes do not broadcast: {batches}") from None
+    if name == "damping":
+        require_damping(name, parameter)
+    else:
+        require_at_least_zero(name, parameter)
+    require_common_batch({"jacobian": J.shape[:-2], "error": () if e is None else e.shape[:-1], name: parameter.shape})
     return xp, J, e, parameter

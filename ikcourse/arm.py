@@ -102,7 +102,8 @@ class Arm:
     def setpoint_limits(self) -> tuple[np.ndarray, np.ndarray]:
         """Lowest and highest setpoint of each actuator, (n,) each: the joint's limits, or a narrower ctrlrange."""
         lower, upper = self.lower.copy(), self.upper.copy()
-        cut = (self.actuators >= 0) & (self.model.actuator_ctrllimited[self.actuators] != 0)
+        driven = np.flatnonzero(self.actuators >= 0)
+        cut = driven[self.model.actuator_ctrllimited[self.actuators[driven]] != 0]
         ctrl_lower, ctrl_upper = self.model.actuator_ctrlrange[self.actuators[cut]].T
         lower[cut], upper[cut] = np.maximum(lower[cut], ctrl_lower), np.minimum(upper[cut], ctrl_upper)
         return lower, upper

@@ -68,16 +68,18 @@ def manipulability_gradient(jacobian: Array, rows: Sequence[int] = (0, 1, 2, 3, 
 
     Args:
         jacobian: J, (..., 6, n), as `jacobian_derivative`.
-        rows: which rows make the task, such as (0, 1) for a planar arm, whose six rows have w = 0 everywhere.
+        rows: which rows make the task, each once, such as (0, 1) for a planar arm: all its six have w = 0 everywhere.
 
     Returns:
         (..., n), w's unit per [rad] or [m]; zero for an arm with fewer joints than rows.
 
     Raises:
-        ValueError: as `jacobian_derivative`.
+        ValueError: as `jacobian_derivative`, or rows names none, one twice, or one that J does not have.
 
     Source: Yoshikawa 1985; Park, Chung and Youm 1999 (the gradient).
     """
+    if not len(rows) or len(set(rows)) < len(rows) or not set(rows) <= set(range(6)):
+        raise ValueError(f"rows must name some of 0 to 5, each once; got {rows}")
     moving = jacobian_derivative(jacobian)
     xp, (J,) = namespace_and_arrays(jacobian)
     wanted = xp.asarray(list(rows))

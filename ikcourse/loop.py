@@ -14,10 +14,10 @@ from ikcourse import rotation
 from ikcourse.arm import Arm
 from ikcourse.laws import Law, State
 from ikcourse.paths import Path
-from ikcourse.speed_limits import clip_to_speed_limit, shortened
+from ikcourse.speed_limits import clipped, shortened
 
 SpeedBound = Literal["scale", "clip"]
-SPEED_BOUNDS = {"scale": shortened, "clip": clip_to_speed_limit}
+SPEED_BOUNDS = {"scale": shortened, "clip": clipped}
 
 DIVERGED = (mujoco.mjtWarning.mjWARN_BADQPOS, mujoco.mjtWarning.mjWARN_BADQVEL, mujoco.mjtWarning.mjWARN_BADQACC)
 """MuJoCo resets a simulation that diverges, warns and goes on: unless asked, the run looks as if it had been sound."""

@@ -6,9 +6,12 @@ from typing import Any
 
 from ikcourse._arrays import (
     Array,
+    is_true,
     is_zero,
     namespace_and_arrays,
     require_at_least_zero,
+    require_common_batch,
+    require_damping,
     require_finite,
     require_last_axis,
     rounding_tolerance,
@@ -62,7 +65,6 @@ def leak(jacobian: Array, velocity: Array, damping: Array) -> Any:
         ValueError: as `project`.
     """
     xp, J, v, damping = _jacobian_and_velocity(jacobian, velocity, damping)
-    require_at_least_zero("damping", damping)
     U, sigma, Vt = xp.linalg.svd(J, full_matrices=False)
     return (U @ (leak_gain(sigma, damping) * (Vt @ v[..., None])[..., 0])[..., None])[..., 0]
 
@@ -85,7 +87,7 @@ def leak_gain(sigma: Array, damping: Array) -> Any:
     """
     xp, (sigma, damping) = namespace_and_arrays(sigma, damping)
     require_at_least_zero("sigma", sigma)
-    require_at_least_zero("damping", damping)
+    require_damping("damping", damping)
     squared = damping[..., None] ** 2
     denominator = sigma**2 + squared
     return squared * sigma / xp.where(denominator > 0, denominator, xp.ones_like(denominator))
@@ -114,6 +116,9 @@ def damped_with_secondary(jacobian: Array, error: Array, secondary: Array, dampi
     _, (z, _) = namespace_and_arrays(secondary, J)
     require_last_axis("secondary", z, J.shape[-1])
     require_finite("secondary", z)
+    require_common_batch(
+        {"jacobian": J.shape[:-2], "error": e.shape[:-1], "secondary": z.shape[:-1], "damping": damping.shape}
+    )
     if undamped:
         return _over_batch_of(xp, damping, _exactly(xp, J, z, e))
     return z + damped(J, e - (J @ z[..., None])[..., 0], damping)
@@ -158,7 +163,7 @@ def limit_repulsion(q: Array, lower: Array, upper: Array, gain: Array, margin: A
         (..., n) [rad/s] or [m/s].
 
     Raises:
-        ValueError: gain or margin is negative or not finite, or q is not finite.
+        ValueError: gain or margin is negative or not finite, q is not finite, or a lower limit is not below its upper.
 
     Source: Khatib 1986 (artificial potentials at joint limits); Liegeois 1977 (their gradient through the null space).
     """
@@ -166,6 +171,8 @@ def limit_repulsion(q: Array, lower: Array, upper: Array, gain: Array, margin: A
     require_finite("q", q)
     require_at_least_zero("gain", gain)
     require_at_least_zero("margin", margin)
+    if is_true(xp.any(~(lower < upper))):
+        raise ValueError(f"every lower limit must be below its upper limit; got {lower} and {upper}")
     below, above = lower + margin - q, q - (upper - margin)
     zero = xp.zeros_like(q)
     return gain[..., None] * (xp.where(below > 0, below, zero) - xp.where(above > 0, above, zero))
@@ -191,4 +198,6 @@ def _jacobian_and_velocity(jacobian: Array, velocity: Array, damping: Array) -> 
         raise ValueError(f"velocity must have shape (..., n) to fit jacobian {tuple(J.shape)}; got {tuple(v.shape)}")
     require_finite("jacobian", J)
     require_finite("velocity", v)
+    require_damping("damping", damping)
+    require_common_batch({"jacobian": J.shape[:-2], "velocity": v.shape[:-1], "damping": damping.shape})
     return xp, J, v, damping

@@ -26,12 +26,9 @@ def scale_to_speed_limit(qdot: np.ndarray, limit: float | np.ndarray) -> np.ndar
         (n,), qdot itself where no joint is too fast.
 
     Raises:
-        ValueError: a value is not finite, or a limit is not positive.
+        ValueError: a value is not finite, a limit is not positive, or there is not one limit for each joint.
     """
-    qdot, limit = np.asarray(qdot, float), np.asarray(limit, float)
-    if not (np.isfinite(qdot).all() and np.isfinite(limit).all() and (limit > 0).all()):
-        raise ValueError(f"qdot must be finite and every limit positive; got {qdot} and {limit}")
-    return shortened(qdot, limit)
+    return shortened(*_checked(qdot, limit))
 
 
 def shortened(qdot: np.ndarray, limit: np.ndarray) -> np.ndarray:
@@ -46,8 +43,26 @@ def clip_to_speed_limit(qdot: np.ndarray, limit: float | np.ndarray) -> np.ndarr
     Args:
         qdot: (n,) [rad/s] or [m/s].
         limit: > 0, scalar or (n,).
+
+    Raises:
+        ValueError: as `scale_to_speed_limit`.
     """
-    return np.clip(qdot, -np.asarray(limit), limit)
+    return clipped(*_checked(qdot, limit))
+
+
+def clipped(qdot: np.ndarray, limit: np.ndarray) -> np.ndarray:
+    """`clip_to_speed_limit` without its checks, for the control loop."""
+    return np.clip(qdot, -limit, limit)
+
+
+def _checked(qdot: np.ndarray, limit: float | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Both as arrays; ValueError where a value is not finite, a limit is not positive, or their shapes do not fit."""
+    qdot, limit = np.asarray(qdot, float), np.asarray(limit, float)
+    if limit.shape not in ((), qdot.shape):
+        raise ValueError(f"limit must be a scalar or have qdot's shape {qdot.shape}; got {limit.shape}")
+    if not (np.isfinite(qdot).all() and np.isfinite(limit).all() and (limit > 0).all()):
+        raise ValueError(f"qdot must be finite and every limit positive; got {qdot} and {limit}")
+    return qdot, limit
 
 
 @dataclass(frozen=True)
@@ -59,6 +74,9 @@ class SpeedLimited:
     Attributes:
         max_joint_speed: > 0, one for all joints or one for each [rad/s].
         damping: lambda, > 0.
+
+    Raises:
+        ValueError: a value is out of its range; in `bind`, there is not one speed for each joint.
     """
 
     max_joint_speed: float | tuple[float, ...]

@@ -9,7 +9,7 @@ import numpy as np
 
 from ikcourse.arm import Arm
 from ikcourse.jacobian import site_jacobian
-from ikcourse.laws import Law
+from ikcourse.laws import Law, _require_at_least_zero
 from ikcourse.loop import Loop, Run, SpeedBound, follow
 from ikcourse.paths import Path
 
@@ -53,8 +53,7 @@ class Controller(Loop):
                 model, or the model's integrator cannot be split around a control step (RK4).
         """
         _require_position_actuators(arm)
-        if not (np.isfinite(integration_dt) and integration_dt > 0):
-            raise ValueError(f"integration_dt must be positive and finite [s]; got {integration_dt}")
+        _require_positive_time("integration_dt", integration_dt)
         if setpoint_from not in ("measured", "commanded"):
             raise ValueError(f"setpoint_from must be 'measured' or 'commanded'; got {setpoint_from!r}")
         super().__init__(arm, law, data, max_joint_speed, speed_bound)
@@ -127,22 +126,29 @@ def droop(arm: Arm, data: mujoco.MjData, damping: float, integration_dt: float =
     Args:
         arm: the arm, a position actuator on each of its joints.
         data: the posture at which J and g are taken, at rest, its velocity-dependent terms current (`arm.data(q)`).
-        damping: lambda of `DampedLeastSquares`.
-        integration_dt: of the loop [s].
+        damping: lambda of `DampedLeastSquares`, >= 0.
+        integration_dt: of the loop [s], > 0.
 
     Returns:
         Target minus position [m], and the rotation vector [rad].
 
     Raises:
-        ValueError: a joint has no position actuator.
+        ValueError: a value is out of its range, the data belongs to another model, or a joint has no position actuator.
         numpy.linalg.LinAlgError: J has not full row rank.
     """
     _require_position_actuators(arm)
+    _require_at_least_zero("damping", damping)
+    _require_positive_time("integration_dt", integration_dt)
     jacobian = site_jacobian(arm, data)
     stiffness = arm.model.actuator_gainprm[arm.actuators, 0]
     weight = (data.qfrc_bias - data.qfrc_passive)[arm.dofs]
     twist = jacobian @ (weight / stiffness) / integration_dt
     return twist + damping**2 * np.linalg.solve(jacobian @ jacobian.T, twist)
+
+
+def _require_positive_time(name: str, value: float) -> None:
+    if not (np.isfinite(value) and value > 0):
+        raise ValueError(f"{name} must be positive and finite [s]; got {value}")
 
 
 def _require_position_actuators(arm: Arm) -> None:

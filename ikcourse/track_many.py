@@ -19,7 +19,7 @@ from ikcourse.arm import Arm
 from ikcourse.laws import Law
 from ikcourse.loop import DIVERGED, Run, SpeedBound, fast_index, require_finite_run, require_time_step
 from ikcourse.paths import Path
-from ikcourse.speed_limits import clip_to_speed_limit
+from ikcourse.speed_limits import clipped
 from ikcourse.stacked_laws import bind_stacked
 from ikcourse.track import Controller, SetpointFrom
 
@@ -125,7 +125,7 @@ def _one_for_each_run(paths: Path | Sequence[Path], laws: Law | Sequence[Law]) -
 def _bounded(qdot: np.ndarray, limit: np.ndarray, speed_bound: SpeedBound) -> np.ndarray:
     """qdot (B, n) inside the speed bound, each run by itself, as `Loop._ask` bounds it."""
     if speed_bound == "clip":
-        return clip_to_speed_limit(qdot, limit)
+        return clipped(qdot, limit)
     ratio = np.max(np.abs(qdot) / limit, axis=1, keepdims=True)
     return np.where(ratio > 1, qdot / np.where(ratio > 1, ratio, 1.0), qdot)
 

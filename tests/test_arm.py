@@ -201,3 +201,9 @@ def test_reset_brings_everything_back():
 def test_a_q_that_does_not_fit_is_refused(q, message):
     with pytest.raises(ValueError, match=message):
         ik.panda().data(q)
+
+
+def test_an_arm_without_actuators_has_the_joints_own_setpoint_limits():
+    lower, upper = ik.planar(3).setpoint_limits
+    assert np.array_equal(lower, np.full(3, -np.inf))
+    assert np.array_equal(upper, np.full(3, np.inf))

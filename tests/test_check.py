@@ -6,6 +6,7 @@ The wrong answers are written here as a reader would write them; none is taken f
 from __future__ import annotations
 
 import dataclasses
+import re
 
 import mujoco
 import numpy as np
@@ -105,6 +106,9 @@ DLS_WRONG = {
     ("lambda is not squared", "joint space"): lambda J, e, d: solve(J.T @ J + d * eye(J.shape[1]), J.T @ e),
     ("lambda is squared twice", "d^4"): lambda J, e, d: J.T @ solve(J @ J.T + (d**2) ** 2 * eye(len(J)), e),
     ("lambda^2 on every entry", "+ d**2"): lambda J, e, d: J.T @ solve(J @ J.T + d**2, e),
+    ("lambda^2 on every entry", "ones in the stack"): lambda J, e, d: np.linalg.lstsq(
+        np.vstack([J, np.full((J.shape[1], J.shape[1]), d)]), stacked(J, e, d)[1]
+    )[0],
     ("lambda^2 is subtracted", "- d^2 I"): lambda J, e, d: J.T @ solve(J @ J.T - d**2 * eye(len(J)), e),
     ("the damping is ignored", "pinv"): lambda J, e, d: pinv(J) @ e,
     ("the damping is ignored", "J^T e"): lambda J, e, d: J.T @ e,
@@ -118,6 +122,9 @@ DLS_WRONG = {
     ("a transpose is missing", "U for U^T"): by_svd(lambda s, d: s / (s**2 + d**2), task=lambda U: U),
     ("motion in the null space", "ones below e"): lambda J, e, d: np.linalg.lstsq(
         stacked(J, e, d)[0], np.append(e, np.ones(J.shape[1]))
+    )[0],
+    ("motion in the null space", "e below the zeros"): lambda J, e, d: np.linalg.lstsq(
+        stacked(J, e, d)[0], np.append(np.zeros(J.shape[1]), e)
     )[0],
     ("not an array of numbers", "all that lstsq returns"): lambda J, e, d: np.linalg.lstsq(*stacked(J, e, d)),
     ("wrong shape", "a row"): lambda J, e, d: ik.damped(J, e, d)[None],
@@ -337,6 +344,27 @@ def axis_where_there_is_none(w, q):
     return v if norm(v) > 1e-15 else np.array([1.0, 0, 0])
 
 
+def half_angle(w, q):
+    scalar, *u = relative(w, q)
+    return np.arctan2(norm(u), abs(scalar))
+
+
+def cosine_first(w, q):
+    scalar, u = relative(w, q)[0], relative(w, q)[1:]
+    return 2 * np.arctan2(abs(scalar), norm(u)) * np.copysign(1, scalar) * u / norm(u)
+
+
+def only_w_turned(w, q):
+    u = relative(w, q)[1:]
+    return 2 * half_angle(w, q) * u / norm(u) if u.any() else u
+
+
+def only_u_turned(w, q):
+    scalar, u = relative(w, q)[0], relative(w, q)[1:]
+    u = -u if scalar < 0 else u
+    return 2 * np.arctan2(norm(u), scalar) * u / norm(u) if u.any() else u
+
+
 def long_way(w, q):
     r = relative(w, q)
     length = norm(r[1:])
@@ -409,8 +437,17 @@ POSE_WRONG = {
     ("a sine where the angle is meant", "vector part"): with_angular(lambda w, q: relative(w, q)[1:]),
     ("a sine where the angle is meant", "doubled"): with_angular(lambda w, q: 2 * relative(w, q)[1:]),
     ("a sine where the angle is meant", "crossed columns"): with_angular(crossed_columns),
+    ("the axis is not of length one", "the angle times u"): with_angular(
+        lambda w, q: 2 * half_angle(w, q) * np.copysign(1, relative(w, q)[0]) * relative(w, q)[1:]
+    ),
+    ("the axis is not of length one", "half the angle times u"): with_angular(
+        lambda w, q: half_angle(w, q) * np.copysign(1, relative(w, q)[0]) * relative(w, q)[1:]
+    ),
+    ("arctan2's arguments exchanged", "arctan2(w, |u|)"): with_angular(cosine_first),
     ("half the angle", "atan2"): with_angular(lambda w, q: by_atan2(w, q) / 2),
     ("double cover", "no flip"): with_angular(long_way),
+    ("double cover", "w alone"): with_angular(only_w_turned),
+    ("double cover", "u alone"): with_angular(only_u_turned),
     ("half a turn", "trace"): with_angular(by_trace),
     ("digits lost near zero", "arccos"): with_angular(by_arccos),
     ("digits lost near zero", "arccos, axis apart"): with_angular(arccos_and_axis),
@@ -428,6 +465,7 @@ POSE_WRONG = {
     ("the scalar last", "SciPy's habit"): with_angular(
         lambda w, q: (Rotation.from_quat(w) * Rotation.from_quat(q).inv()).as_rotvec()
     ),
+    ("the scalar last", "of the product"): with_angular(lambda w, q: Rotation.from_quat(relative(w, q)).as_rotvec()),
     ("rotation vectors are subtracted", "SciPy"): with_angular(
         lambda w, q: np.subtract(*(Rotation.from_quat(x, scalar_first=True).as_rotvec() for x in (w, q)))
     ),
@@ -510,6 +548,7 @@ def by_axes_with(
     axis=lambda arm, data, ids: data.xaxis[ids],
     anchor=lambda arm, data, ids: data.xanchor[ids],
     cross=np.cross,
+    site=lambda arm: arm.site,
 ):
     """A reader's cross products; every argument is one of their ingredients taken otherwise."""
 
@@ -517,7 +556,7 @@ def by_axes_with(
         mujoco.mj_kinematics(arm.model, data)
         ids = joints(arm)
         axes = axis(arm, data, ids)
-        return np.vstack([cross(axes, data.site_xpos[arm.site] - anchor(arm, data, ids)).T, axes.T])
+        return np.vstack([cross(axes, data.site_xpos[site(arm)] - anchor(arm, data, ids)).T, axes.T])
 
     return answer
 
@@ -559,6 +598,11 @@ def stepped(arm, data):
     J = ik.site_jacobian(arm, data)
     mujoco.mj_step2(arm.model, data)
     return J
+
+
+def brought_to_rest(arm, data):
+    data.qvel[:] = 0
+    return by_axes(arm, data)
 
 
 def half_refreshed(arm, data):
@@ -611,7 +655,11 @@ JACOBIAN_WRONG = {
     ("stale kinematics", "no mj_comPos"): half_refreshed,
     ("an input is changed", "a difference left in qpos"): left_differences,
     ("an input is changed", "a whole step"): stepped,
+    ("an input is changed", "brought to rest"): brought_to_rest,
     ("every column of the model", "nv"): refreshed(every_column),
+    ("every column of the model", "axes"): by_axes_with(joints=lambda arm: slice(None)),
+    ("another site for the arm's", "the first"): by_axes_with(site=lambda arm: 0),
+    ("raises ValueError", "every site"): by_axes_with(site=lambda arm: slice(None)),
     ("dofs for joint ids", "axes"): by_axes_with(joints=lambda arm: arm.dofs),
     ("the first columns for the arm's", "axes"): by_axes_with(joints=lambda arm: slice(7)),
     ("the cross product's order", "lever x axis"): by_axes_with(cross=lambda axis, lever: np.cross(lever, axis)),
@@ -800,6 +848,14 @@ def position_for_velocity(q, lengths):
     return np.array([lengths * c, lengths * s]) @ np.tri(len(q))
 
 
+def planar_from_each_joint(q, lengths):
+    J = np.zeros((2, len(q)))
+    for i in range(len(q)):
+        theta = np.cumsum(q[i:])
+        J[:, i] = -lengths[i:] @ np.sin(theta), lengths[i:] @ np.cos(theta)
+    return J
+
+
 def planar_in_place(q, lengths):
     for i in range(1, len(q)):
         q[i] += q[i - 1]
@@ -819,6 +875,8 @@ PLANAR_WRONG = {
     ("x and y exchanged", "not differentiated"): position_for_velocity,
     ("a joint's angle for a link's direction", "q as it is"): planar_of(angles=lambda q: q),
     ("a joint's angle for a link's direction", "unpacked"): two_unpacked_with_joint_angles,
+    ("a joint's angle for a link's direction", "from joint i on"): planar_from_each_joint,
+    ("a joint's angle for a link's direction", "q[0] left out"): planar_of(angles=lambda q: np.cumsum([0, *q[1:]])),
     ("a joint's angle for a link's direction", "one link too"): planar_of(lambda q: q, last=lambda i, n: i + 1),
     ("a joint's angle for a link's direction", "q[i - 1] + q[i]"): planar_of(angles=last_two),
     ("only the joint's own link", "one link"): planar_of(last=lambda i, n: i + 1),
@@ -835,11 +893,16 @@ PLANAR_WRONG = {
     ("the lengths are ignored", "the page's own"): page_jacobian,
     ("the wrong link's length", "the joint's"): planar_of(length=lambda lengths, i, k: lengths[i]),
     ("the wrong link's length", "from behind"): planar_of(length=lambda lengths, i, k: lengths[-1 - k]),
+    ("the wrong link's length", "a column of lengths"): lambda q, lengths: (
+        lengths[:, None] * planar_loop(q, np.ones(len(q)))
+    ),
     ("right for two links only", "typed"): two_typed,
     ("right for two links only", "unpacked"): two_unpacked,
     ("right for two links only", "the last two"): lambda q, lengths: (
         planar_loop(q, lengths) if len(q) < 3 else np.hstack([planar_loop(q, lengths)[:, :-1], np.zeros((2, 1))])
     ),
+    ("a column is wrong", "coarse differences"): lambda q, lengths: planar_differences(q, lengths, 1e-4, back=0.0),
+    ("wrong shape", "flattened"): lambda q, lengths: np.cumsum(planar_loop(q, lengths)),
     ("a column is wrong", "one entry"): lambda q, lengths: planar_loop(q, lengths) + eye(2, len(q)),
     ("wrong shape", "six rows"): lambda q, lengths: np.vstack([planar_loop(q, lengths), np.ones((4, len(q)))]),
     ("wrong shape", "the position"): tip,
@@ -1151,6 +1214,8 @@ def test_an_interrupt_is_not_swallowed():
         (np.ones((7, 6)), (6, 7), "the transpose in shape"),
         ((np.ones(3), np.ones(3)), (6,), "`np.concatenate`"),
         (np.ones((2, 3, 7)), (6, 7), "`np.concatenate`"),
+        (np.ones((14, 3)), (6, 7), "to be transposed"),
+        (np.ones(4), (2, 2), "`np.cumsum` flatten"),
         (np.ones(3), (6,), "(6,) is asked for."),
         ((np.ones(7), 0.5, 6), (7,), "take the one that is asked for"),
     ],
@@ -1161,8 +1226,27 @@ def test_a_wrong_shape_is_told_what_makes_it_right(value, shape, said):
     with pytest.raises(Broken) as broken:
         checked(value, shape)
     assert said in broken.value.message
-    hints = ("drops it", "transpose", "concatenate")
+    hints = ("drops it", "transpose", "concatenate", "flatten")
     assert sum(hint in broken.value.message for hint in hints) <= 1
+
+
+@pytest.mark.parametrize(
+    ("checker", "answer"),
+    [
+        (check.planar_jacobian, lambda q, lengths: planar_differences(q, lengths, 1e-4, back=0.0)),
+        (check.jacobian, lambda arm, data: ik.finite_difference_jacobian(arm, data, 2e-2)),
+    ],
+    ids=["planar", "panda"],
+)
+def test_a_column_that_is_nearly_right_is_told_with_digits_that_differ(checker, answer):
+    vectors = re.findall(r"\([-\d., ]+\)", checker(answer).message)[-2:]
+    assert len(vectors) == 2
+    assert vectors[0] != vectors[1]
+
+
+def test_half_a_flip_is_told_from_the_long_way_round():
+    assert "the long way round" in check.pose_error(POSE_WRONG["double cover", "no flip"]).message
+    assert "rad from the target" in check.pose_error(POSE_WRONG["double cover", "w alone"]).message
 
 
 def test_changed_data_is_told_what_moves_it():
@@ -1202,6 +1286,7 @@ def test_the_scene_lets_no_index_equal_another():
     assert all((a != b).all() for i, a in enumerate(rows) for b in rows[:i])
     assert max(arm.joints.max(), arm.qpos_addresses.max()) < arm.model.nv
     assert arm.joints.max() < arm.model.nu
+    assert arm.site > 0
 
 
 def test_the_free_case_stays_off_the_limits_and_the_other_one_does_not():

@@ -84,6 +84,16 @@ def test_droop_needs_position_actuators():
         ik.droop(motors, motors.data(), 1e-2)
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("damping", -0.01), ("damping", np.nan), ("integration_dt", 0.0), ("integration_dt", -1.0),
+     ("integration_dt", np.inf)],
+)  # fmt: skip
+def test_droop_refuses_what_no_loop_has(arm, name, value):
+    with pytest.raises(ValueError, match=name):
+        ik.droop(arm, arm.data(), **{"damping": 1e-2, name: value})
+
+
 def test_a_run_reports_the_servos_torques(arm):
     """kp (setpoint - q) - kp/10 qd inside the force limits: computed here from the run's own q."""
     run = ik.track(arm, ik.reach_and_return(arm), ik.DampedLeastSquares(1e-3))
@@ -270,6 +280,30 @@ def test_each_joint_may_have_its_own_speed_limit(arm):
     limit = np.array([1, 2, 3, 4, 5, 6, 7.0])
     assert np.array_equal(ik.clip_to_speed_limit(np.full(7, -10.0), limit), -limit)
     assert np.array_equal(ik.clip_to_speed_limit(np.full(7, 0.5), limit), np.full(7, 0.5))
+
+
+@pytest.mark.parametrize("bound", [ik.scale_to_speed_limit, ik.clip_to_speed_limit])
+@pytest.mark.parametrize(
+    ("qdot", "limit"),
+    [(np.ones(7), -1.0), (np.ones(7), 0.0), (np.ones(7), np.nan), (np.full(7, np.nan), 1.0), (np.ones(7), np.ones(3)),
+     (np.ones(7), np.ones((1, 7)))],
+)  # fmt: skip
+def test_a_speed_limit_that_bounds_nothing_is_refused(bound, qdot, limit):
+    with pytest.raises(ValueError, match="limit"):
+        bound(qdot, limit)
+
+
+def test_a_quadratic_programme_has_one_limit_or_one_for_each_joint(arm):
+    limit = (0.02, 0.4, 0.4, 0.4, 0.4, 0.4, 0.4)
+    state = ik.Controller(arm, LAW).state
+    state.jacobian[:], state.error[:] = ik.jacobians_at(arm, arm.home), [0, 0.1, 0, 0, 0, 0.1]
+    qdot = ik.SpeedLimited(limit).bind(arm)(state)
+    assert abs(qdot[0]) == 0.02
+    assert np.abs(qdot).max() > 0.02, "the others have limits of their own"
+    with pytest.raises(ValueError, match="max_joint_speed must be one number or 7"):
+        ik.SpeedLimited((1.0, 1.0, 1.0)).bind(arm)
+    with pytest.raises(ValueError, match="max_joint_speed"):
+        ik.SpeedLimited(((1.0,) * 7,))
 
 
 def test_the_loop_takes_either_bound(arm):

@@ -210,6 +210,23 @@ def test_wrong_shapes_and_dampings_are_refused() -> None:
         (lambda: project(z, z), r"velocity must have shape"),
         (lambda: project(J, z, -0.1), "damping must not be negative"),
         (lambda: project(J, z, np.nan), "damping must be finite"),
+        (lambda: project(J, z, None), "damping must be finite"),
+        (lambda: leak(J, z, -0.1), "damping must not be negative"),
+        (lambda: leak(J, z, 1e200), "damping is too large to be squared"),
+        (lambda: leak_gain([0.1], -0.1), "damping must not be negative"),
+        (lambda: leak_gain([0.1], 1e200), "damping is too large to be squared"),
+        (lambda: leak_gain([-0.1], 0.1), "sigma must not be negative"),
+        (lambda: posture(z, e, 1.0), r"the same last axis; got \(7,\) and \(6,\)"),
+        (lambda: posture(z, z, -1.0), "gain must not be negative"),
+        (lambda: posture(np.nan * z, z, 1.0), "q must be finite"),
+        (lambda: posture(z, np.nan * z, 1.0), "q_home must be finite"),
+        (lambda: project(np.stack([J] * 3), np.stack([z] * 4)), r"leading axes do not broadcast.*'velocity': \(4,\)"),
+        (lambda: project(np.stack([J] * 3), z, [0.0, 0.0]), r"leading axes do not broadcast.*'damping': \(2,\)"),
+        (lambda: leak(np.stack([J] * 3), z, [0.1, 0.2]), r"leading axes do not broadcast.*'damping': \(2,\)"),
+        (
+            lambda: damped_with_secondary(np.stack([J] * 3), e, np.stack([z] * 4), 0.1),
+            r"leading axes do not broadcast.*'secondary': \(4,\)",
+        ),
         (lambda: damped_with_secondary(J, z, z, 0.1), r"error must have shape"),
         (lambda: damped_with_secondary(J, e, e, 0.1), r"secondary must have shape \(\.\.\., 7\); got \(6,\)"),
         (lambda: damped_with_secondary(J, e, z, -0.1), "damping must not be negative"),
@@ -256,6 +273,8 @@ def test_limit_repulsion_refuses_what_means_nothing() -> None:
         ((q, lower, upper, -1.0, 0.1), "gain must not be negative"),
         ((q, lower, upper, 1.0, -0.1), "margin must not be negative"),
         ((q, lower, upper, 1.0, np.inf), "margin must be finite"),
+        ((q, upper, lower, 1.0, 0.1), "lower limit must be below"),
+        ((q, np.nan * lower, upper, 1.0, 0.1), "lower limit must be below"),
     ):
         with pytest.raises(ValueError, match=message):
             limit_repulsion(*arguments)
@@ -310,6 +329,12 @@ def test_the_gradient_stays_finite_at_a_singularity_where_w_has_a_kink() -> None
         assert abs(abs(gradient[1]) - abs(want)) < 1e-7
         if q2 != 0:
             assert gradient[1] == pytest.approx(want, abs=1e-7)
+
+
+@pytest.mark.parametrize("rows", [(), (0, 9), (0, -1), (1, 1), "xy"])
+def test_the_gradient_refuses_rows_that_make_no_task(rows) -> None:
+    with pytest.raises(ValueError, match="rows must name some of 0 to 5, each once"):
+        manipulability_gradient(np.eye(6, 7), rows)
 
 
 def test_another_unit_of_length_rescales_the_gradient_and_keeps_its_direction(rng: np.random.Generator) -> None:

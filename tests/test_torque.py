@@ -164,6 +164,25 @@ def test_the_torque_gives_the_acceleration(gravity_compensation):
     assert np.abs(data.qacc[arm.dofs] - acceleration).max() > 1
 
 
+def test_the_dynamics_of_another_model_are_refused(arm, free):
+    """MuJoCo itself would read past the end of such data, and say nothing."""
+    for call in (inertia, jacobian_rate, lambda one, data: ik.inverse_dynamics(one, data, np.zeros(7))):
+        with pytest.raises(ValueError, match="belongs to another model"):
+            call(arm, free.data())
+
+
+@pytest.mark.parametrize("acceleration", [1.0, np.zeros(3), np.zeros((1, 7)), None])
+def test_an_acceleration_that_is_not_one_for_each_joint_is_refused(arm, acceleration):
+    with pytest.raises(ValueError, match=r"acceleration must have shape \(7,\)"):
+        ik.inverse_dynamics(arm, arm.data(), acceleration)
+
+
+def test_torque_limits_need_an_actuator_on_every_joint():
+    """-1 stands for no actuator, and would read the limits of the last one."""
+    with pytest.raises(ValueError, match="every joint needs an actuator"):
+        torque_limits(ik.planar(2))
+
+
 def test_inertia_is_what_an_acceleration_costs(free):
     rng = np.random.default_rng(82)
     for _ in range(5):

@@ -18,8 +18,8 @@ PHYSICS = int(mujoco.mjtState.mjSTATE_FULLPHYSICS) | int(mujoco.mjtState.mjSTATE
 
 ARRAY_CHANGED = "`a += b`, `a[...] = b` and `out=a` write into the caller's array: work on a copy."
 DATA_CHANGED = (
-    "mj_step and mj_resetData move the simulation, and so does a write to data.qpos that is not taken back: refresh "
-    "with mj_kinematics and mj_comPos, or work on an MjData of your own."
+    "mj_step and mj_resetData move the simulation, and so does a write to data.qpos or data.qvel that is not taken "
+    "back: refresh with mj_kinematics and mj_comPos, or work on an MjData of your own."
 )
 
 
@@ -114,6 +114,10 @@ def _shape_hint(array: np.ndarray, shape: tuple[int, ...]) -> str:
         return " It is the transpose in shape."
     if array.ndim == len(shape) + 1 and (array.shape[0] * array.shape[1], *array.shape[2:]) == shape:
         return " `np.concatenate` makes one block of several."
+    if len(shape) > 1 and array.size == np.prod(shape):
+        flat = "`np.append` and `np.cumsum` flatten, unless they are given an axis."
+        parts = "Was a part to be transposed before it was stacked?"
+        return f" It has the right many numbers in another arrangement. {flat if array.ndim == 1 else parts}"
     return ""
 
 

@@ -102,13 +102,14 @@ EXERCISE = Exercise(
         Property(
             "motion in the null space",
             no_idle_motion,
-            "What damped least squares returns is J^T times something. Is anything added to it? Of an SVD, "
-            "np.linalg.svd returns V^T, not V.",
+            "What damped least squares returns is J^T times something. Is anything added to it? In the stack, e stands "
+            "beside J and zeros beside lambda I; of an SVD, np.linalg.svd returns V^T, not V.",
         ),
         Property(
             "wrong gain",
             gain,
-            "Look at how lambda enters: lambda^2, on the diagonal, once; in an SVD, sigma / (sigma^2 + lambda^2).",
+            "Look at how lambda enters: lambda^2, on the diagonal, once; in an SVD, sigma / (sigma^2 + lambda^2); in "
+            "the stack, lambda itself.",
         ),
         Property("not the best compromise", compromise, "Compare your matrix with J J^T + lambda^2 I, term by term."),
         Property("a size typed by hand", any_size, "Is a 6 or a 7 written where J.shape should be asked?"),

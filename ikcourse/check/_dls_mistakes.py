@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.linalg import pinv, solve, svd
+from numpy.linalg import lstsq, pinv, solve, svd
 
 from ikcourse.check._answer import Function
 from ikcourse.check._judge import Mistake
@@ -34,6 +34,11 @@ def _filtered(gain: Function, transposed: Callable[[np.ndarray], np.ndarray] = n
     return answer
 
 
+def _stacked_ones(J: np.ndarray, e: np.ndarray, d: float) -> np.ndarray:
+    n = J.shape[1]
+    return lstsq(np.vstack([J, d * np.ones((n, n))]), np.append(e, np.zeros(n)))[0]
+
+
 MISTAKES = (
     Mistake(
         "the error's sign",
@@ -52,16 +57,18 @@ MISTAKES = (
     ),
     Mistake(
         "lambda is squared twice",
-        "You solve with J J^T + lambda^4 I. The argument is lambda: square it once.",
+        "You solve with J J^T + lambda^4 I. The argument is lambda: square it once, and in the stack [J; lambda I] not "
+        "at all, since the norm squares it.",
         (lambda J, e, d: J.T @ solve(J @ J.T + d**4 * np.eye(len(J)), e),),
     ),
     Mistake(
         "lambda^2 on every entry",
-        "`J @ J.T + damping**2` adds lambda^2 to all entries of the matrix. Only the diagonal is meant: multiply by "
-        "np.eye first.",
+        "`J @ J.T + damping**2` adds lambda^2 to all entries of the matrix, and ones in a stack do as much. Only the "
+        "diagonal is meant: multiply by np.eye first.",
         (
             lambda J, e, d: J.T @ solve(J @ J.T + d**2, e),
             lambda J, e, d: solve(J.T @ J + d**2, J.T @ e),
+            _stacked_ones,
         ),
     ),
     Mistake(

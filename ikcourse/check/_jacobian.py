@@ -14,6 +14,8 @@ from ikcourse.jacobian import finite_difference_jacobian
 
 TOLERANCE = 1e-5
 """What a column may differ from the measured motion [m/rad] and [rad/rad]: an answer by finite differences passes."""
+CLOSE = 5e-3
+"""Nearer than this two columns are told with more digits, or they would look the same."""
 
 
 def jacobian(function: Function) -> Result:
@@ -27,8 +29,9 @@ def jacobian(function: Function) -> Result:
     Returns:
         What was found. It tells apart by name: tool or base axes for world axes; angular before linear; joint ids, qpos
         addresses or the first columns for dofs, and dofs for joint ids; every column of the model; a point of `mj_jac`
-        in the body's frame; the body's origin or centre of mass for the site; a joint's axis in its body's frame; a
-        lever from the origin; the order of a cross product; the sign; stale kinematics; changed data.
+        in the body's frame; the body's origin, its centre of mass or another site for the arm's site; a joint's axis in
+        its body's frame; a lever from the origin; the order of a cross product; the sign; stale kinematics; changed
+        data.
     """
     return judge(function, EXERCISE)
 
@@ -45,9 +48,10 @@ def _rows(rows: slice, what: str, unit: str) -> Callable[[Answer], str]:
             off = np.linalg.norm(given - right, axis=0)
             worst = int(off.argmax())
             if off[worst] > TOLERANCE:
+                digits = 3 if off[worst] > CLOSE else 6
                 return (
-                    f"Move joint {worst + 1} a little: the site {what} by {_vector(right[:, worst])} {unit}, "
-                    f"and your column {worst} says {_vector(given[:, worst])}."
+                    f"Move joint {worst + 1} a little: the site {what} by {_vector(right[:, worst], digits)} {unit}, "
+                    f"and your column {worst} says {_vector(given[:, worst], digits)}."
                 )
         return ""
 
@@ -58,6 +62,7 @@ def fresh(answer: Answer) -> str:
     before, q = _scene.posture(4), _scene.posture(5)
     data = _scene.data_at(before)
     data.qpos[_scene.arm().qpos_addresses] = q
+    data.qvel[:] = 0.1  # it moves: who sets its velocity to zero has changed it
     given = answer(_scene.arm(), data)
     if np.abs(given - _measured(q)).max() <= TOLERANCE:
         return ""
@@ -66,8 +71,8 @@ def fresh(answer: Answer) -> str:
     return "The joints have moved since the kinematics were computed, and your J mixes the old posture and the new one."
 
 
-def _vector(v: np.ndarray) -> str:
-    return "(" + ", ".join(f"{x:.3f}" for x in v) + ")"
+def _vector(v: np.ndarray, digits: int) -> str:
+    return "(" + ", ".join(f"{x:.{digits}f}" for x in v) + ")"
 
 
 EXERCISE = Exercise(

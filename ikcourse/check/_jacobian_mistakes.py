@@ -58,6 +58,7 @@ def _hinges(
     order: int = 1,
     local: bool = False,
     lever: bool = True,
+    site: int | None = None,
     joints: Callable[[Arm], Any] = lambda arm: arm.joints,
 ) -> Function:
     """J from the joints' axes and anchors.
@@ -66,13 +67,14 @@ def _hinges(
         order: of the cross product; -1 turns it round.
         local: takes each axis from the model, in its body's frame.
         lever: counts from the joint; else from the world's origin.
+        site: to which the lever goes; else the arm's.
         joints: what `xaxis` and `xanchor` are asked for.
     """
 
     def wrong(arm: Arm, data: mujoco.MjData) -> np.ndarray:
         ids = joints(arm)
         axes = arm.model.jnt_axis[ids] if local else data.xaxis[ids]
-        way = data.site_xpos[arm.site] - (data.xanchor[ids] if lever else 0)
+        way = data.site_xpos[arm.site if site is None else site] - (data.xanchor[ids] if lever else 0)
         return np.concatenate([order * np.cross(axes, way).T, axes.T])
 
     return wrong
@@ -111,8 +113,9 @@ MISTAKES = (
     ),
     Mistake(
         "every column of the model",
-        "You return a column for every dof that the model has. The arm is not alone in it: `J[:, arm.dofs]`.",
-        (_columns(lambda arm: slice(None)),),
+        "You return a column for every dof or joint that the model has. The arm is not alone in it: `J[:, arm.dofs]`, "
+        "or axes and anchors by `arm.joints`.",
+        (_columns(lambda arm: slice(None)), _hinges(joints=lambda arm: slice(None))),
     ),
     Mistake(
         "dofs for joint ids",
@@ -130,6 +133,12 @@ MISTAKES = (
         "This is the Jacobian of the hand's origin or of its centre of mass. The site stands 0.1 m before the origin: "
         "use mj_jacSite, or mj_jac at data.site_xpos.",
         (_at(lambda arm, data, body: data.xpos[body]), _at(lambda arm, data, body: data.xipos[body])),
+    ),
+    Mistake(
+        "another site for the arm's",
+        "Your lever ends at the first site of the model. data.site_xpos has a row for each site, and the arm's is "
+        "`data.site_xpos[arm.site]`.",
+        (_hinges(site=0),),
     ),
     Mistake(
         "the cross product's order",

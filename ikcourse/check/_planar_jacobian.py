@@ -10,6 +10,8 @@ from ikcourse.check._planar_jacobian_mistakes import MISTAKES
 
 TOLERANCE = 1e-5
 """What a column may differ from the tool's motion [m/rad]: an answer by finite differences passes."""
+CLOSE = 5e-3
+"""Nearer than this [m/rad] two columns are told with more digits, or they would look the same."""
 
 Case = tuple[np.ndarray, np.ndarray]
 """Joint angles [rad] and link lengths [m]."""
@@ -60,13 +62,15 @@ def _off(answer: Answer, case: Case) -> str:
     if off[worst] <= TOLERANCE:
         return ""
     q, lengths = case
+    digits = 3 if off[worst] > CLOSE else 6
+    moved, said = (_numbers(column[:, worst], digits) for column in (right, given))
     return (
         f"Links of {_numbers(lengths, 2)} m at q = {_numbers(q, 2)} rad: turn joint {worst + 1} a little, and the tool "
-        f"moves by {_numbers(right[:, worst])} m/rad. Your column {worst} says {_numbers(given[:, worst])}."
+        f"moves by {moved} m/rad. Your column {worst} says {said}."
     )
 
 
-def _numbers(values: np.ndarray, digits: int = 3) -> str:
+def _numbers(values: np.ndarray, digits: int) -> str:
     return "(" + ", ".join(f"{x:.{digits}f}" for x in values) + ")"
 
 

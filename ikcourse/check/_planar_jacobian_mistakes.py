@@ -66,6 +66,12 @@ def _last_two_joints(q: np.ndarray) -> np.ndarray:
     return q + np.append(0.0, q[:-1])
 
 
+def _from_the_joint(q: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """Each column summed as if its joint were the first of the arm."""
+    columns = [link_velocities(directions(q[i:]), lengths[i:]).sum(axis=1) for i in range(len(q))]
+    return np.stack(columns, axis=1)
+
+
 def _own(n: int) -> np.ndarray:
     return np.eye(n)
 
@@ -104,6 +110,7 @@ MISTAKES = (
         "your answer a link's direction leaves out joints before it.",
         (
             *_variants(*(_built(angles=lambda q: q, carried=c) for c in (_carried, _own))),
+            *_variants(_from_the_joint, _built(angles=lambda q: np.cumsum(q) - q[0])),
             _built(angles=_last_two_joints),
             _built(angles=_last_two_joints, carried=_own),
         ),
@@ -167,6 +174,7 @@ MISTAKES = (
         _variants(
             _built(velocities=lambda a, lengths: link_velocities(a, lengths[::-1])),
             lambda q, lengths: _built()(q, np.ones_like(lengths)) * lengths,
+            _built(velocities=lambda a, lengths: lengths[:, None] * link_velocities(a, np.ones_like(lengths))),
         ),
     ),
 )

@@ -70,9 +70,11 @@ def double_cover(answer: Answer) -> str:
         for signs in ((1, -1), (-1, 1), (-1, -1)):
             given = answer(target, signs[0] * wanted, position, signs[1] * quaternion)[3:]
             if np.abs(given - vector).max() > TOLERANCE:
+                left = _angle_left(given, wanted, quaternion)
+                ends = "the long way round" if left <= TOLERANCE else f"and ends {left:.3g} rad from the target"
                 return (
-                    f"q and -q are one rotation, and the answer changes with the sign of a quaternion: of "
-                    f"{np.linalg.norm(vector):.3g} rad it makes a turn of {np.linalg.norm(given):.3g} rad."
+                    f"q and -q are one rotation, and the answer changes with the sign of a quaternion: where "
+                    f"{np.linalg.norm(vector):.3g} rad are left it turns {np.linalg.norm(given):.3g} rad, {ends}."
                 )
     return ""
 
@@ -126,7 +128,7 @@ EXERCISE = Exercise(
         Property(
             "double cover",
             double_cover,
-            "The arm is sent the long way round. Where w < 0 change the sign of the whole quaternion before the log.",
+            "Where w < 0 change the sign of the whole quaternion, w and u, before the log.",
         ),
         Property(
             "digits lost near zero",

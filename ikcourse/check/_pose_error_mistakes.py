@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+
 import numpy as np
 from scipy.spatial.transform import Rotation
 
@@ -36,9 +39,15 @@ def _vector_part(wanted: np.ndarray, quaternion: np.ndarray) -> np.ndarray:
     return rotation.quat_multiply(wanted, rotation.quat_conjugate(quaternion))[1:]
 
 
-def _sine(wanted: np.ndarray, quaternion: np.ndarray) -> np.ndarray:
+def _scaled(wanted: np.ndarray, quaternion: np.ndarray, length: Callable[[float], float]) -> np.ndarray:
+    """The right axis, and a length made of the angle."""
     v = rotation.rotation_error(wanted, quaternion)
-    return v / np.linalg.norm(v) * np.sin(np.linalg.norm(v))
+    angle = float(np.linalg.norm(v))
+    return v / angle * length(angle)
+
+
+def _sine(wanted: np.ndarray, quaternion: np.ndarray) -> np.ndarray:
+    return _scaled(wanted, quaternion, math.sin)
 
 
 def _euler(wanted: np.ndarray, quaternion: np.ndarray, sequence: str) -> np.ndarray:
@@ -53,6 +62,10 @@ def _relative_euler(wanted: np.ndarray, quaternion: np.ndarray, sequence: str) -
 
 def _scalar_last(wanted: np.ndarray, quaternion: np.ndarray) -> np.ndarray:
     return (Rotation.from_quat(wanted) * Rotation.from_quat(quaternion).inv()).as_rotvec()
+
+
+def _product_scalar_last(wanted: np.ndarray, quaternion: np.ndarray) -> np.ndarray:
+    return vector(np.roll(multiply(wanted, conjugate(quaternion)), 1))
 
 
 log = rotation.rotation_error
@@ -120,9 +133,9 @@ MISTAKES = (
     ),
     Mistake(
         "the scalar last",
-        "SciPy takes a quaternion as x, y, z, w, and here it is w, x, y, z: "
+        "Here a quaternion is w, x, y, z, and you read it as x, y, z, w, as SciPy does unless it is told: "
         "`Rotation.from_quat(q, scalar_first=True)`.",
-        (_of(_difference, _scalar_last),),
+        (_of(_difference, _scalar_last), _of(_difference, _product_scalar_last)),
     ),
     Mistake(
         "degrees",
@@ -137,6 +150,21 @@ MISTAKES = (
             *(_of(_difference, lambda w, q, k=k: k * _vector_part(w, q)) for k in (1, 2)),
             *(_of(_difference, lambda w, q, k=k: k * _sine(w, q)) for k in (0.5, 1)),
         ),
+    ),
+    Mistake(
+        "the axis is not of length one",
+        "You multiply the angle by u, the vector part of the quaternion, and that is sin(angle / 2) long. The axis is "
+        "u / |u|.",
+        tuple(
+            _of(_difference, lambda w, q, k=k: _scaled(w, q, lambda angle: k * angle * math.sin(angle / 2)))
+            for k in (0.5, 1)
+        ),
+    ),
+    Mistake(
+        "arctan2's arguments exchanged",
+        "The axis is right and you turn by pi minus the angle: np.arctan2 takes the sine first, then the cosine. The "
+        "angle is 2 np.arctan2(|u|, w).",
+        (_of(_difference, lambda w, q: _scaled(w, q, lambda angle: math.pi - angle)),),
     ),
     Mistake(
         "half the angle",

@@ -16,12 +16,15 @@ BASE = (0.8, 0.0, 0.36, 0.48)
 
 @functools.cache
 def arm() -> Arm:
-    """The Panda behind a ball joint and a driven hinge, which take joint ids 0 and 1, dofs 0 to 3 and actuator 0."""
+    """The Panda behind a ball joint and a driven hinge, which take joint ids 0 and 1, dofs 0 to 3, sites 0 and 1 and
+    actuator 0.
+    """
     spec = mujoco.MjSpec()
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
     for name, kind in (("ball", mujoco.mjtJoint.mjJNT_BALL), ("wheel", mujoco.mjtJoint.mjJNT_HINGE)):
         body = spec.worldbody.add_body(name=name, pos=[3, 0, 1])
         body.add_joint(name=name, type=kind, damping=1)
+        body.add_site(name=name)
         body.add_geom(type=mujoco.mjtGeom.mjGEOM_SPHERE, size=[0.05, 0, 0], mass=1, contype=0, conaffinity=0)
     wheel = spec.add_actuator(name="wheel", target="wheel", trntype=mujoco.mjtTrn.mjTRN_JOINT)
     wheel.gainprm[0] = 1

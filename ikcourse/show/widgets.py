@@ -141,7 +141,7 @@ class EllipseExplorer(Explorer):
             f"At q = ({q[0]:.2f}, {q[1]:.2f}) rad a joint velocity of norm 1 rad/s moves the tool at {sigma[0]:.3g} "
             f"m/s in its fastest direction and at {sigma[1]:.3g} m/s in its slowest. With λ = {damping:.3g} an error "
             f"of one metre is answered by {gains[0]:.3g} and {gains[1]:.3g} rad/s; no direction gets more than "
-            f"{1 / (2 * damping):.3g}."
+            f"{1 / (2 * damping):.3g} rad/s."
         )
         if sigma[1] == 0:
             lost = directions[:, 1]
