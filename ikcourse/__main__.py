@@ -13,7 +13,7 @@ from tqdm import tqdm
 from ikcourse import scenes
 from ikcourse.laws import DampedLeastSquares
 from ikcourse.paths import REACH, reach_and_return
-from ikcourse.studies import bench, damping, ends, results, tables
+from ikcourse.studies import bench, cost, damping, ends, results, tables
 from ikcourse.studies.many import Progress
 from ikcourse.track import track
 
@@ -24,6 +24,8 @@ TABLES = {
     "ablation": "the same reach with one thing of the loop changed, or two, and what that is proved to have changed",
     "practice": "a circle, slow and fast: position servos, computed torque and operational space",
     "mink": "the reach as a quadratic programme: posture or none, one solver or another",
+    "bakeoff": "every law over its own parameter, and mink, on five reaches that do not exist",
+    "tuning": "integration_dt, the pull, the speed bound and the pace: the runs behind the tuning notes",
 }
 
 
@@ -195,6 +197,7 @@ def _results(options: argparse.Namespace) -> int:
 
 def _bench(options: argparse.Namespace) -> None:
     bench.print_ratio()
+    cost.print_costs()
 
 
 if __name__ == "__main__":

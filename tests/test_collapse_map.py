@@ -246,14 +246,30 @@ def test_a_hole_in_the_tongue_is_not_jumped():
     assert map_facts.tongue(made, 0, 40) == (dampings[inside[4]], dampings[inside[-1]])
 
 
+def test_an_arm_that_is_still_coming_down_belongs_to_the_tongue():
+    made = planted()
+    edges = map_facts.tongue(made, 0, 40)
+    at = made.grid.dampings.index(edges[1])
+    made.pixels["state"][0, 40, at] = STATES.index(EndState.UNDECIDED)
+    assert map_facts.tongue(made, 0, 40) == edges
+
+
 def test_a_planted_coin_is_recognised_and_a_row_by_row_one_is_told_from_it():
-    toss = map_facts.coin_toss(planted(), 0)
-    assert toss.folded == pytest.approx(0.4, abs=4 * toss.error)
-    assert toss.spread == pytest.approx(toss.expected, rel=0.4)
-    assert toss.unlike == pytest.approx(toss.by_chance, abs=0.05)
+    rows, columns = map_facts.coin_toss(planted(), 0)
+    assert rows.lost == columns.lost == pytest.approx(0.4, abs=4 * rows.error)
+    assert rows.spread == pytest.approx(rows.expected, rel=0.4)
+    for one in (rows, columns):
+        assert one.unlike == pytest.approx(one.by_chance, abs=0.05)
     striped = np.tile((np.arange(40) % 2 == 0)[:, None], (1, 30))
     assert map_facts.share(striped).spread > 3 * map_facts.share(striped).expected
     assert map_facts.share(striped).unlike == 0
+    assert map_facts.share(striped.T).unlike == 1
+
+
+def test_a_coin_needs_two_reaches_and_two_dampings():
+    made = planted()
+    made.pixels["state"][0, :-1] = 0
+    assert map_facts.coin_toss(made, 0) is None
 
 
 def test_facts_of_a_map_without_folds_say_so():
@@ -261,14 +277,14 @@ def test_facts_of_a_map_without_folds_say_so():
     made.pixels["state"] = made.panel["state"] = 0
     said = "\n".join(map_facts.facts(made))
     assert "no run folds" in said
-    assert "none of 500 runs folds" in said
+    assert "all of 500 runs come home" in said
     made.panel["state"][-1] = FOLDED
-    assert "only the last of 500 runs folds" in "\n".join(map_facts.facts(made))
+    assert "only the last of 500 runs does not come home" in "\n".join(map_facts.facts(made))
 
 
 def test_facts_name_the_tongue_the_toss_and_the_panel():
     said = "\n".join(map_facts.facts(planted()))
-    assert "folded without a gap from lambda" in said
+    assert "nobody comes home from lambda" in said
     assert "standard error" in said
     assert "sensitive" in said
     assert "500 reaches" in said

@@ -15,7 +15,7 @@ from ikcourse import __main__ as command_line
 from ikcourse.studies import damping, results, tables
 from ikcourse.studies.ends import EndState
 
-STUDIES = ("damping", "nullspace", "reach", "ablation", "practice", "mink")
+STUDIES = ("damping", "nullspace", "reach", "ablation", "practice", "mink", "bakeoff", "tuning")
 COMMANDS = (*STUDIES, "map", "demo", "viewer", "results", "bench")
 
 

@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from scipy.optimize import least_squares, minimize
 
 import ikcourse as ik
 from ikcourse.studies import ends, outcome
@@ -50,9 +51,49 @@ def test_the_straight_elbow_is_where_shoulder_and_wrist_are_farthest_apart():
 
 def test_an_arm_without_that_elbow_is_refused_with_the_joints_that_it_has():
     planar = ik.planar2()
-    for ask in (ends.straight_elbow, ends.elbow_of):
+    for ask in (ends.straight_elbow, ends.elbow_of, ends.farthest_reach):
         with pytest.raises(ValueError, match=rf"joint4; this arm has .*{planar.joint_names[-1]}"):
             ask(planar)
+
+
+# ----- the farthest reach
+
+
+def missing(x):
+    """The pose error of joints x[:7] at the distance x[7] along the ray of the reach, by MuJoCo's kinematics."""
+    shoulder, (home, quaternion) = ARM.data().xanchor[ARM.joints[0]], ik.site_pose(ARM, ARM.data())
+    ray = (home - shoulder) / np.linalg.norm(home - shoulder)
+    return ik.pose_error(shoulder + x[7] * ray, quaternion, *ik.site_pose(ARM, ARM.data(x[:7])))
+
+
+def test_the_farthest_reach_is_the_farthest_pose_that_an_optimiser_finds():
+    farthest, rng = ends.farthest_reach(ARM), np.random.default_rng(0)
+    assert farthest == pytest.approx(0.69907, abs=5e-6)
+    for _ in range(2):
+        start = np.clip(ARM.home + rng.normal(0, 0.5, 7), ARM.lower, ARM.upper)
+        found = minimize(
+            lambda x: -x[7],
+            np.append(start, 0.6),
+            jac=lambda x: -np.eye(8)[7],
+            constraints={"type": "eq", "fun": missing},
+            bounds=[*zip(ARM.lower, ARM.upper, strict=True), (0, 2)],
+            method="SLSQP",
+            options={"maxiter": 300, "ftol": 1e-12},
+        )
+        assert np.abs(missing(found.x)).max() < 1e-9
+        assert found.x[7] == pytest.approx(farthest, abs=1e-9)
+        assert found.x[3] == pytest.approx(STRAIGHT, abs=1e-4), "there the elbow is straight"
+
+
+def test_the_poses_end_within_a_tenth_of_a_millimetre_of_the_farthest_reach():
+    def nearest(distance):
+        near = [0, 0.67, 0, -0.5, 0, 1.13, -0.785]
+        tight = dict.fromkeys(("ftol", "xtol", "gtol"), 1e-15)
+        return least_squares(lambda q: missing(np.append(q, distance)), near, **tight).fun
+
+    farthest = ends.farthest_reach(ARM)
+    assert np.linalg.norm(nearest(farthest - 1e-4)) < 1e-7
+    assert np.linalg.norm(nearest(farthest + 1e-4)) > 1e-5
 
 
 # ----- the rule

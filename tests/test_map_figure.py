@@ -73,7 +73,7 @@ def test_a_block_shares_its_share():
 
 
 def test_undecided_did_not_come_home():
-    np.testing.assert_array_equal(map_figure.lost(pixels([HOME, FOLDED, UNDECIDED], [0, 0, 0])), [False, True, True])
+    np.testing.assert_array_equal(map_facts.lost(pixels([HOME, FOLDED, UNDECIDED], [0, 0, 0])), [False, True, True])
 
 
 def test_the_share_counts_from_the_first_reach_at_which_somebody_is_lost(found):
@@ -89,7 +89,7 @@ def test_below_the_coin_toss_the_picture_shows_shares_and_above_it_runs(found):
     map_figure.draw_map(axes, found, 0)
     drawn = np.asarray(axes.images[0].get_array())
     assert drawn.shape == (4, 8, 3)
-    shares = map_figure.share_ramp()(map_figure.pooled(map_figure.lost(found.pixels[0])[:, :3]))[..., :3]
+    shares = map_figure.share_ramp()(map_figure.pooled(map_facts.lost(found.pixels[0])[:, :3]))[..., :3]
     np.testing.assert_array_equal(drawn[:, :3], shares)
     np.testing.assert_array_equal(drawn[:, 3:], map_figure.picture(found.pixels[0])[:, 3:])
 

@@ -68,6 +68,22 @@ def test_reach_has_the_twists_and_accelerations_of_its_positions(arm):
     assert np.abs(path.accelerations[:, :3]).max() > 0.03, "a bound of 1e-6 is far below what it bounds"
 
 
+def test_after_the_reach_the_target_rests_at_home(arm):
+    path, bare = ik.reach_and_return(arm, 0.74, rest=2.0), ik.reach_and_return(arm, 0.74)
+    assert len(path.times) == 4000
+    for name in ("times", "positions", "quaternions", "twists", "accelerations"):
+        assert np.array_equal(getattr(path, name)[:3000], getattr(bare, name)), "the reach itself is another"
+    assert np.array_equal(path.positions[3000:], np.tile(path.positions[0], (1000, 1)))
+    assert np.array_equal(path.quaternions[3000:], np.tile(path.quaternions[0], (1000, 1)))
+    assert not path.twists[3000:].any()
+    assert not path.accelerations[3000:].any()
+    assert path.accelerations[2999].any(), "it comes back with the acceleration that it left with"
+    # A duration that is no multiple of the time step moves as long as it does without a rest.
+    uneven = [ik.reach_and_return(arm, 0.74, duration=0.0251, rest=rest) for rest in (0.0, 0.01)]
+    assert np.array_equal(uneven[1].positions[: len(uneven[0].times)], uneven[0].positions)
+    assert not uneven[1].twists[len(uneven[0].times) :].any()
+
+
 def test_reach_lasts_as_long_as_asked_and_starts_from_another_origin(arm):
     path = ik.reach_and_return(arm, 0.5, duration=1.5, origin=np.zeros(3))
     assert len(path.times) == 750
@@ -87,6 +103,9 @@ def test_reach_lasts_as_long_as_asked_and_starts_from_another_origin(arm):
         ({"duration": 0.001}, "duration"),
         ({"duration": np.nan}, "duration"),
         ({"origin": np.array([0, np.nan, 0])}, "finite"),
+        ({"rest": -0.1}, "rest"),
+        ({"rest": np.inf}, "rest"),
+        ({"duration": 0.0, "rest": 2.0}, "duration"),
     ],
 )
 def test_a_reach_that_makes_no_sense_is_refused(arm, arguments, message):

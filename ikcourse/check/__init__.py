@@ -10,6 +10,7 @@ that is still empty is false and raises nothing.
 
 from ikcourse.check._box import box
 from ikcourse.check._dls import dls
+from ikcourse.check._end_state import end_state
 from ikcourse.check._jacobian import jacobian
 from ikcourse.check._judge import Result
 from ikcourse.check._loop import loop
@@ -17,4 +18,4 @@ from ikcourse.check._nullspace import nullspace
 from ikcourse.check._planar_jacobian import planar_jacobian
 from ikcourse.check._pose_error import pose_error
 
-__all__ = ["Result", "box", "dls", "jacobian", "loop", "nullspace", "planar_jacobian", "pose_error"]
+__all__ = ["Result", "box", "dls", "end_state", "jacobian", "loop", "nullspace", "planar_jacobian", "pose_error"]

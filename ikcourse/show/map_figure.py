@@ -14,7 +14,7 @@ import numpy as np
 from ikcourse.show.style import COLOURS
 from ikcourse.studies.collapse_map import Grid, Map
 from ikcourse.studies.ends import HOME_ERROR, EndState
-from ikcourse.studies.map_facts import COIN_TOSS_BELOW, in_state
+from ikcourse.studies.map_facts import COIN_TOSS_BELOW, in_state, lost
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,18 +44,13 @@ def lag_ramp() -> Colormap:
 
 
 def fold_ramp() -> Colormap:
-    """From a tint of the collapsed colour to its darkest shade."""
-    return _ramp("fold", "#F3B183", COLOURS["collapsed"], "#8A1C00")
+    """From a tint of the collapsed colour to a shade; darker is bleached where lightness is turned round."""
+    return _ramp("fold", "#F3B183", COLOURS["collapsed"], "#B23000")
 
 
 def share_ramp() -> Colormap:
     """From blank, all at home, to the peer's colour, nobody: no run's own colour, for a share is no run."""
     return _ramp("share", "#FFFFFF", COLOURS["peer"])
-
-
-def lost(pixels: np.ndarray) -> np.ndarray:
-    """Which runs did not come home, folded or undecided, a bool each."""
-    return ~in_state(pixels, EndState.HEALTHY)
 
 
 def pooled(flags: np.ndarray, block: tuple[int, int] = BLOCK) -> np.ndarray:

@@ -19,20 +19,25 @@ def in_state(pixels: np.ndarray, state: EndState) -> np.ndarray:
     return pixels["state"] == STATES.index(state)
 
 
+def lost(pixels: np.ndarray) -> np.ndarray:
+    """Which runs did not come home, folded or undecided, a bool each."""
+    return ~in_state(pixels, EndState.HEALTHY)
+
+
 @dataclass(frozen=True)
 class Share:
-    """A share of folded runs, and how far it varies.
+    """The share of runs that are lost, and how far it varies.
 
     Attributes:
         runs: how many runs it is of.
-        folded: the share.
-        error: standard error, from how the share varies between the reaches.
-        spread: standard deviation between the reaches, and what tosses of one coin would show, `expected`.
-        unlike: share of neighbouring pairs, in damping, that end differently; `by_chance` if each were tossed alone.
+        lost: the share.
+        error: standard error, from how the share varies between the rows.
+        spread: standard deviation between the rows, and what tosses of one coin would show, `expected`.
+        unlike: share of neighbouring pairs in a row that end differently; `by_chance` if each were tossed alone.
     """
 
     runs: int
-    folded: float
+    lost: float
     error: float
     spread: float
     expected: float
@@ -40,17 +45,17 @@ class Share:
     by_chance: float
 
 
-def share(folded: np.ndarray) -> Share:
-    """The share of a block of runs (reaches, dampings) of bool."""
-    by_reach = folded.mean(axis=1)
-    p = float(folded.mean())
+def share(flags: np.ndarray) -> Share:
+    """The share of a block of runs, (rows, runs in a row) of bool."""
+    by_row = flags.mean(axis=1)
+    p = float(flags.mean())
     return Share(
-        runs=folded.size,
-        folded=p,
-        error=float(by_reach.std(ddof=1) / len(by_reach) ** 0.5),
-        spread=float(by_reach.std(ddof=1)),
-        expected=float((p * (1 - p) / folded.shape[1]) ** 0.5),
-        unlike=float((folded[:, 1:] != folded[:, :-1]).mean()),
+        runs=flags.size,
+        lost=p,
+        error=float(by_row.std(ddof=1) / len(by_row) ** 0.5),
+        spread=float(by_row.std(ddof=1)),
+        expected=float((p * (1 - p) / flags.shape[1]) ** 0.5),
+        unlike=float((flags[:, 1:] != flags[:, :-1]).mean()),
         by_chance=2 * p * (1 - p),
     )
 
@@ -62,27 +67,30 @@ def first_fold(found: Map, gain: int) -> float | None:
 
 
 def tongue(found: Map, gain: int, row: int) -> tuple[float, float] | None:
-    """Least and greatest damping of the unbroken run of folded pixels that ends at the row's greatest folded damping.
+    """Least and greatest damping of the unbroken run of lost pixels that ends at the row's greatest lost damping.
 
-    Each edge is known to one step of the grid. None where nothing above the coin toss folds.
+    A heavily damped arm may still be on its way down when the run ends: such undecided runs belong to the tongue. Each
+    edge is known to one step of the grid. None where nothing above the coin toss is lost.
     """
-    folded = in_state(found.pixels[gain, row], EndState.COLLAPSED)
-    where = np.flatnonzero(folded)
+    flags = lost(found.pixels[gain, row])
+    where = np.flatnonzero(flags)
     if not len(where) or found.grid.dampings[where[-1]] < COIN_TOSS_BELOW:
         return None
-    gaps = np.flatnonzero(~folded[: where[-1]])
+    gaps = np.flatnonzero(~flags[: where[-1]])
     first = gaps[-1] + 1 if len(gaps) else 0
     return found.grid.dampings[first], found.grid.dampings[where[-1]]
 
 
-def coin_toss(found: Map, gain: int) -> Share | None:
-    """The folded share below lambda 1e-3, over the reaches from the first fold on; None where too few are left."""
-    start = first_fold(found, gain)
+def coin_toss(found: Map, gain: int) -> tuple[Share, Share] | None:
+    """The share below lambda 1e-3, from the shortest reach that loses anybody on: by reaches, and by dampings.
+
+    None where fewer than two reaches or dampings are left.
+    """
+    flags = lost(found.pixels[gain])
     low = np.array(found.grid.dampings) < COIN_TOSS_BELOW
-    rows = np.array(found.grid.reaches) >= (np.inf if start is None else start)
-    if rows.sum() < 2 or low.sum() < 2:
-        return None
-    return share(in_state(found.pixels[gain], EndState.COLLAPSED)[rows][:, low])
+    beyond = np.flatnonzero(flags.any(axis=1))
+    block = flags[beyond[0] :, low] if len(beyond) else flags[:0, low]
+    return None if min(block.shape) < 2 else (share(block), share(block.T))
 
 
 def facts(found: Map) -> list[str]:
@@ -108,34 +116,35 @@ def facts(found: Map) -> list[str]:
             edges = tongue(found, g, row)
             if edges is not None:
                 said.append(
-                    f"Gain {gain:g}, reach {1e3 * grid.reaches[row]:.2f} mm: folded without a gap from lambda "
-                    f"{edges[0]:.3g} to {edges[1]:.3g}, each to a factor {factor:.4f}."
+                    f"Gain {gain:g}, reach {1e3 * grid.reaches[row]:.2f} mm: nobody comes home from lambda "
+                    f"{edges[0]:.3g} to {edges[1]:.3g}, each edge to a factor {factor:.4f}."
                 )
         toss = coin_toss(found, g)
         if toss is not None:
+            rows, columns = toss
             said.append(
-                f"Gain {gain:g}, lambda below {COIN_TOSS_BELOW:g}, from the first fold on: {toss.folded:.1%} of "
-                f"{toss.runs} runs fold (standard error {toss.error:.1%}); between reaches the share spreads by "
-                f"{toss.spread:.1%}, where tosses of one coin would by {toss.expected:.1%}; neighbours in damping "
-                f"differ in {toss.unlike:.1%} of pairs, by chance they would in {toss.by_chance:.1%}."
+                f"Gain {gain:g}, lambda below {COIN_TOSS_BELOW:g}, from the first loss on: {rows.lost:.1%} of {rows.runs} "
+                f"runs do not come home (standard error {rows.error:.1%}); between reaches the share spreads by "
+                f"{rows.spread:.1%}, where tosses of one coin would by {rows.expected:.1%}; neighbours in reach differ "
+                f"in {columns.unlike:.1%} of pairs, in damping in {rows.unlike:.1%}, by chance they would in "
+                f"{rows.by_chance:.1%}."
             )
     return [*said, *_panel_facts(found)]
 
 
 def _panel_facts(found: Map) -> list[str]:
-    reaches = np.array(found.grid.panel_reaches)
-    folded = in_state(found.panel, EndState.COLLAPSED)
-    if not folded.any():
-        return [f"Panel at lambda {found.grid.panel_damping:g}: none of {len(reaches)} runs folds."]
-    beyond = folded[int(np.argmax(folded)) :]
+    reaches, flags = np.array(found.grid.panel_reaches), lost(found.panel)
+    panel = f"Panel at lambda {found.grid.panel_damping:g}: "
+    if not flags.any():
+        return [panel + f"all of {len(reaches)} runs come home."]
+    first = int(np.argmax(flags))
+    beyond = flags[first:]
     if len(beyond) < 2:
-        return [f"Panel at lambda {found.grid.panel_damping:g}: only the last of {len(reaches)} runs folds."]
-    p = float(beyond.mean())
-    unlike = float((beyond[1:] != beyond[:-1]).mean())
+        return [panel + f"only the last of {len(reaches)} runs does not come home."]
+    p, unlike = float(beyond.mean()), float((beyond[1:] != beyond[:-1]).mean())
     error, apart = (p * (1 - p) / len(beyond)) ** 0.5, 1e6 * float(np.diff(reaches).mean())
     return [
-        f"Panel at lambda {found.grid.panel_damping:g}: {len(reaches)} reaches {apart:.1f} um apart; the first fold is "
-        f"at {1e3 * reaches[int(np.argmax(folded))]:.2f} mm, beyond it {p:.1%} fold (standard error {error:.1%}); "
-        f"neighbours differ in {unlike:.1%} of pairs, by chance they would in {2 * p * (1 - p):.1%}; "
-        f"{found.panel['sensitive'].mean():.1%} are sensitive."
+        f"{panel}{len(reaches)} reaches {apart:.1f} um apart; the first loss is at {1e3 * reaches[first]:.2f} mm, "
+        f"beyond it {p:.1%} do not come home (standard error {error:.1%}); neighbours differ in {unlike:.1%} of pairs, by "
+        f"chance they would in {2 * p * (1 - p):.1%}; {found.panel['sensitive'].mean():.1%} are sensitive."
     ]

@@ -19,7 +19,19 @@ import mujoco
 import numpy as np
 
 from ikcourse import scenes
-from ikcourse.studies import ablation, collapse_map, damping, map_facts, mink, nullspace, practice, reach, tables
+from ikcourse.studies import (
+    ablation,
+    bakeoff,
+    collapse_map,
+    damping,
+    map_facts,
+    mink,
+    nullspace,
+    practice,
+    reach,
+    tables,
+    tuning,
+)
 from ikcourse.studies.many import Progress
 
 FOLDER = Path("results")
@@ -133,6 +145,8 @@ STUDIES: dict[str, Study] = {
     "ablation": Table(ablation),
     "practice": Table(practice),
     "mink": Table(mink, needs=("mink", "daqp", "quadprog")),
+    "bakeoff": Table(bakeoff, needs=("mink", "daqp")),
+    "tuning": Table(tuning),
     "map": CollapseMap(),
 }
 

@@ -1,7 +1,8 @@
 """What the tuning notes stand on: one knob of the loop turned at a time, the others left where the bake-off puts them.
 
 The reach is the bake-off's, with its two seconds of waiting. A knob is a gain of the loop (integration_dt), the pull
-towards home beside it (only their product matters to the servo), or the bound on the commanded speed.
+towards home beside it (only their product matters to the servo), the bound on the commanded speed, or the time that
+the reach takes. Laws without a posture are tried at other gains and times too: what was found at one need not hold.
 """
 
 from __future__ import annotations
@@ -9,90 +10,28 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from math import inf
-from typing import Any, NamedTuple
 
 import numpy as np
 
 from ikcourse import scenes
-from ikcourse.laws import DampedLeastSquares
 from ikcourse.loop import Run
 from ikcourse.paths import reach_and_return
 from ikcourse.studies.bakeoff import REST, moved, rms_reachable
 from ikcourse.studies.many import Progress
 from ikcourse.studies.outcome import Outcome, measures
-from ikcourse.studies.tables import measured, setting
+from ikcourse.studies.tables import measured, setting, span
+from ikcourse.studies.tuning_settings import CHECKED, OTHERS, REACHES, SETTINGS, Setting
 from ikcourse.track_many import track_many
 
+__all__ = ["CHECKED", "FILE", "OTHERS", "REACHES", "SETTINGS", "Row", "Setting", "compute", "facts"]
+
 FILE = "tuning.csv"
-REACHES = (0.66, 0.74)
-"""One that the arm has, and one that it has not."""
+AT_REST = 1e-3
+"""An arm whose joints are slower than this has arrived [rad/s]."""
+READABLE = 1e-3
+"""An error of which the table has three digits [m]."""
 REST_SHARE = 0.25
 """Part of the waiting, its end, over which an arm should be at rest."""
-
-
-class Setting(NamedTuple):
-    """What is run, as the columns of the same names say."""
-
-    knob: str
-    reach_m: float
-    damping: float = 1e-2
-    nullspace_gain: float = 1.0
-    integration_dt_s: float = 1.0
-    max_joint_speed_rad_s: float = inf
-    speed_bound: str = "scale"
-    setpoint_from: str = "measured"
-
-    @property
-    def loop(self) -> dict[str, Any]:
-        """The arguments of `track` that are not its law."""
-        return {
-            "integration_dt": self.integration_dt_s,
-            "max_joint_speed": None if self.max_joint_speed_rad_s == inf else self.max_joint_speed_rad_s,
-            "speed_bound": self.speed_bound,
-            "setpoint_from": self.setpoint_from,
-        }
-
-
-def _over(knob: str, *columns: dict[str, Any]) -> tuple[Setting, ...]:
-    return tuple(Setting(knob, reach, **column) for column in columns for reach in REACHES)
-
-
-SETTINGS = (
-    *_over("integration_dt", *({"integration_dt_s": dt} for dt in (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0))),
-    *_over(
-        "integration_dt, commanded q",
-        *({"integration_dt_s": dt, "setpoint_from": "commanded"} for dt in (0.002, 0.005, 0.01, 0.02, 0.05)),
-    ),
-    *_over(
-        "gain * integration_dt",
-        *(
-            {"nullspace_gain": product / dt, "integration_dt_s": dt}
-            for dt in (1.0, 0.25)
-            for product in (0.01, 0.1, 1.0, 10.0, 30.0, 100.0, 150.0)
-        ),
-    ),
-    *_over(
-        "speed bound",
-        *(
-            {"max_joint_speed_rad_s": speed, "speed_bound": bound}
-            for bound in ("scale", "clip")
-            for speed in (0.02, 0.05, 0.1, 0.2)
-        ),
-    ),
-    *_over(
-        "speed bound, no pull",
-        *(
-            {"damping": 1e-3, "nullspace_gain": 0.0, "max_joint_speed_rad_s": speed}
-            for speed in (0.05, 0.1, 0.2, 0.5, 1.0)
-        ),
-    ),
-)
-CHECKED = tuple(
-    each
-    for each in SETTINGS
-    if each.knob in ("integration_dt", "speed bound") and each.integration_dt_s <= 2 and each.reach_m == REACHES[1]
-)
 
 
 @dataclass(frozen=True)
@@ -100,8 +39,9 @@ class Row(Outcome):
     """One run of the study.
 
     Attributes:
-        knob: which of the settings is turned.
-        the other settings: as `DampedLeastSquares` and `track`; inf where the speed has no bound.
+        knob: which of the settings is turned; those of the loop are `track`'s, and inf is no bound.
+        duration_s: of the reach and return, before the waiting.
+        law, value, nullspace_gain: a law of the bake-off and its value, and the pull of damped least squares.
         rms_reachable_m: as in the bake-off.
         joint_speed_rad_s: of the joint that moved fastest in any step, where `peak_speed_rad_s` is commanded.
         rest_speed_rad_s: likewise, over the last half second of the waiting.
@@ -111,12 +51,14 @@ class Row(Outcome):
     model: str = setting()
     knob: str = setting()
     reach_m: float = setting("{:.2f}")
-    damping: float = setting("e")
+    law: str = setting()
+    value: float = setting("{:g}")
     nullspace_gain: float = setting("{:g}")
     integration_dt_s: float = setting("{:g}")
     max_joint_speed_rad_s: float = setting("{:g}")
     speed_bound: str = setting()
     setpoint_from: str = setting()
+    duration_s: float = setting("{:g}")
     rms_reachable_m: float = measured("{:.5f}", tolerance=0.001)
     joint_speed_rad_s: float = measured("{:.2f}", tolerance=0.05)
     rest_speed_rad_s: float = measured("{:.3f}", tolerance=0.05)
@@ -126,12 +68,15 @@ class Row(Outcome):
 def compute(model: str, settings: Sequence[Setting] = SETTINGS, progress: Progress = iter) -> list[Row]:
     """Reach, return and wait, once for every setting; runs that share a loop run together."""
     arm = scenes.panda(model)
-    paths = {reach: reach_and_return(arm, reach, rest=REST) for reach in {each.reach_m for each in settings}}
-    batches = [list(batch) for _, batch in groupby(settings, lambda each: each.loop)]
+    paths = {
+        (reach, duration): reach_and_return(arm, reach, duration, rest=REST)
+        for reach, duration in {(each.reach_m, each.duration_s) for each in settings}
+    }
+    batches = [list(batch) for _, batch in groupby(settings, lambda each: (each.loop, each.duration_s))]
 
     def rows_of(batch: Sequence[Setting]) -> Iterator[Row]:
-        laws = [DampedLeastSquares(each.damping, each.nullspace_gain) for each in batch]
-        runs = track_many(arm, [paths[each.reach_m] for each in batch], laws, **batch[0].loop)
+        laws = [each.its_law for each in batch]
+        runs = track_many(arm, [paths[each.reach_m, each.duration_s] for each in batch], laws, **batch[0].loop)
         for each, run in zip(batch, runs, strict=True):
             yield _row(model, each, run)
 
@@ -156,10 +101,32 @@ def facts(rows: Sequence[Row]) -> list[str]:
     """What the table says, a sentence each."""
     said = []
     for model in sorted({row.model for row in rows}):
-        for row in rows:
-            if row.model != model:
-                continue
-            said.append(
-                f"{model}, {row.knob}, reach {row.reach_m:.2f} m, lambda {row.damping:g}, gain {row.nullspace_gain:g}, "
-            )
+        own = [row for row in rows if row.model == model]
+        droops = [
+            1e3 * row.final_error_m * row.integration_dt_s
+            for row in own
+            if row.knob == "integration_dt" and row.rest_speed_rad_s < AT_REST and row.final_error_m > READABLE
+        ]
+        said.append(
+            f"{model}: times integration_dt, the error at rest is {span(droops, '.2f')} mm s over {len(droops)} runs."
+        )
+        for knob, reach in dict.fromkeys((row.knob, row.reach_m) for row in own):
+            alike = [row for row in own if (row.knob, row.reach_m) == (knob, reach)]
+            said.append(f"{model}, {knob}, reach {reach:.2f} m: {'; '.join(map(_clause, alike))}.")
     return said
+
+
+def _clause(row: Row) -> str:
+    values = {
+        "integration_dt": f"{row.integration_dt_s:g}",
+        "integration_dt, commanded q": f"{row.integration_dt_s:g}",
+        "integration_dt, other laws": f"{row.law} {row.value:g} at {row.integration_dt_s:g}",
+        "duration": f"{row.duration_s:g}",
+        "duration, other laws": f"{row.law} {row.value:g} in {row.duration_s:g}",
+        "gain * integration_dt": f"{row.nullspace_gain:g} * {row.integration_dt_s:g}",
+        "speed bound * integration_dt": f"{row.max_joint_speed_rad_s:g} * {row.integration_dt_s:g}",
+    }
+    value = values.get(row.knob, f"{row.speed_bound} {row.max_joint_speed_rad_s:g}")
+    errors = f"RMS {1e3 * row.rms_reachable_m:.1f} mm, at the end {1e3 * row.final_error_m:.2f} mm"
+    speeds = f"joints {row.joint_speed_rad_s:.2f} rad/s, waiting {row.rest_speed_rad_s:.3f} rad/s"
+    return f"{value} {row.end_state}, {errors}, {speeds}, torque {row.torque_of_limit:.0%}"
