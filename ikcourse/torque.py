@@ -1,7 +1,9 @@
 """Motors make the arm follow a path: computed torque, and operational-space control as a law of the same loop.
 
-arm = ik.panda(actuators="torque")
-run = ik.follow(ik.ComputedTorque(arm, ik.DampedLeastSquares(damping=1e-2)), ik.circle(arm))
+    arm = ik.panda(actuators="torque")
+    run = ik.follow(ik.ComputedTorque(arm, ik.DampedLeastSquares(damping=1e-2)), ik.circle(arm))
+
+Any law of the course serves as it stands.
 """
 
 from __future__ import annotations

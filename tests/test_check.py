@@ -143,6 +143,11 @@ DLS_WRONG = {
     ("digits lost near a singularity", "pinv of the damped matrix"): lambda J, e, d: (
         J.T @ (pinv(J @ J.T + d**2 * eye(len(J))) @ e)
     ),
+    ("a small lambda is treated otherwise", "the pseudo-inverse below 1e-3"): lambda J, e, d: ik.damped(
+        J, e, d if d > 1e-3 else 0.0
+    ),
+    ("digits lost near a singularity", "a floor under lambda"): lambda J, e, d: ik.damped(J, e, max(d, 1e-3)),
+    ("a size typed by hand", "a row alone"): lambda J, e, d: ik.damped(J, e, d) * (1 if len(J) > 1 else 2),
     ("digits lost near a singularity", "float32"): lambda J, e, d: ik.damped(
         J.astype(np.float32), e.astype(np.float32), np.float32(d)
     ),
@@ -152,6 +157,7 @@ DLS_WRONG = {
     ("a size typed by hand", "eye(7)"): lambda J, e, d: solve(J.T @ J + d**2 * eye(7), J.T @ e),
     ("wrong shape", "a column"): lambda J, e, d: ik.damped(J, e, d)[:, None],
     ("wrong shape", "the task's"): lambda J, e, d: J @ ik.damped(J, e, d),
+    ("not finite", "infinity"): lambda J, e, d: np.full(J.shape[1], np.inf),
     ("not finite", "0/0"): lambda J, e, d: ik.damped(J, e, d) * (e[0] * 0 / 0),
     ("not real numbers", "complex"): lambda J, e, d: ik.damped(J, e, d) + 0j,
     ("not an array of numbers", "text"): lambda J, e, d: "qdot",
@@ -238,6 +244,9 @@ NULL_WRONG = {
     ("the free motion is altered", "a gain"): combined(right_solve, lambda J, z, Jd, N: 0.5 * N @ z),
     ("the leak is not the damped projector's", "another lambda"): lambda J, e, z, d: (
         ik.damped(J, e, d) + ik.project(J, z, 2 * d)
+    ),
+    ("a small lambda is treated otherwise", "the pseudo-inverse below 1e-3"): lambda J, e, z, d: (
+        ik.damped_with_secondary(J, e, z, d if d > 1e-3 else 0.0)
     ),
     ("digits lost near a singularity", "inv"): lambda J, e, z, d: (
         z + J.T @ inv(J @ J.T + d**2 * eye(len(J))) @ (e - J @ z)
@@ -453,6 +462,11 @@ POSE_WRONG = {
     ("digits lost near zero", "arccos, axis apart"): with_angular(arccos_and_axis),
     ("not finite", "naked arccos"): with_angular(by_naked_arccos),
     ("digits lost near zero", "a threshold"): with_angular(with_threshold),
+    ("digits lost near zero", "the sine's formula up to 0.1 rad"): with_angular(
+        lambda w, q: (
+            by_atan2(w, q) if norm(by_atan2(w, q)) > 0.1 else 2 * relative(w, q)[1:] * np.sign(relative(w, q)[0])
+        )
+    ),
     ("not finite", "0/0 at the target"): with_angular(divided_by_norm),
     ("not zero at the target", "an axis of its own"): with_angular(axis_where_there_is_none),
     ("half a turn", "the sign of w"): with_angular(by_sign_of_w),
@@ -999,6 +1013,21 @@ def unclipped(arm, data, position, quaternion, damping, integration_dt):
     return qdot
 
 
+def clipped_by(clip):
+    def step(arm, data, position, quaternion, damping, integration_dt):
+        mujoco.mj_step1(arm.model, data)
+        qdot = measured(arm, data, position, quaternion, damping)
+        data.ctrl[arm.actuators] = clip(data.qpos[arm.qpos_addresses] + qdot * integration_dt, arm)
+        mujoco.mj_step2(arm.model, data)
+        return qdot
+
+    return step
+
+
+clipped_above = clipped_by(lambda setpoint, arm: np.minimum(setpoint, arm.upper))
+clipped_below = clipped_by(lambda setpoint, arm: np.maximum(setpoint, arm.lower))
+
+
 def scaled_to_limits(here, qdot, dt, arm):
     room = np.where(qdot > 0, arm.upper - here, arm.lower - here) / np.where(qdot == 0, 1, qdot * dt)
     return here + qdot * dt * min(1.0, room.min())
@@ -1021,6 +1050,20 @@ def all_actuators(arm, data, position, quaternion, damping, integration_dt):
     data.ctrl[arm.actuators] = np.clip(setpoint, arm.lower, arm.upper)
     mujoco.mj_step2(arm.model, data)
     return qdot
+
+
+def damping_by_hand(arm, data, position, quaternion, damping, integration_dt):
+    return a_step()(arm, data, position, quaternion, 0.1, integration_dt)
+
+
+def target_moved(arm, data, position, quaternion, damping, integration_dt):
+    position += 0.0001
+    return a_step()(arm, data, position - 0.0001, quaternion, damping, integration_dt)
+
+
+def weightless(arm, data, position, quaternion, damping, integration_dt):
+    arm.model.opt.gravity[:] = 0
+    return a_step()(arm, data, position, quaternion, damping, integration_dt)
 
 
 def silent(*arguments):
@@ -1075,6 +1118,14 @@ LOOP_WRONG = {
     ("joint ids for dofs", "everywhere"): a_step(q=joints, columns=joints, ctrl=joints),
     ("joint ids for dofs", "[:7] everywhere"): a_step(*[mujoco.mj_step1, mujoco.mj_step2, *[lambda arm: slice(7)] * 3]),
     ("an unclipped setpoint", "left to MuJoCo"): unclipped,
+    ("an unclipped setpoint", "above alone"): clipped_above,
+    ("an unclipped setpoint", "below alone"): clipped_below,
+    ("the commanded velocity is wrong", "damping typed by hand"): damping_by_hand,
+    ("the setpoint is wrong", "integration_dt typed by hand"): a_step(
+        send=lambda q, qdot, dt, arm: np.clip(q + qdot * 0.4, arm.lower, arm.upper)
+    ),
+    ("an input is changed", "the target"): target_moved,
+    ("the model is changed", "gravity"): weightless,
     ("an unclipped setpoint", "scaled instead"): a_step(send=scaled_to_limits),
     ("the error's sign", "-qdot"): negative_error,
     ("the setpoint is wrong", "built on home"): a_step(send=lambda q, qdot, dt, arm: arm.home + qdot * dt),

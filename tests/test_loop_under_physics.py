@@ -285,8 +285,8 @@ def test_each_joint_may_have_its_own_speed_limit(arm):
 @pytest.mark.parametrize("bound", [ik.scale_to_speed_limit, ik.clip_to_speed_limit])
 @pytest.mark.parametrize(
     ("qdot", "limit"),
-    [(np.ones(7), -1.0), (np.ones(7), 0.0), (np.ones(7), np.nan), (np.full(7, np.nan), 1.0), (np.ones(7), np.ones(3)),
-     (np.ones(7), np.ones((1, 7)))],
+    [(np.ones(7), -1.0), (np.ones(7), 0.0), (np.ones(7), np.nan), (np.ones(7), np.inf), (np.full(7, np.nan), 1.0),
+     (np.ones(7), np.ones(3)), (np.ones(7), np.ones((1, 7)))],
 )  # fmt: skip
 def test_a_speed_limit_that_bounds_nothing_is_refused(bound, qdot, limit):
     with pytest.raises(ValueError, match="limit"):

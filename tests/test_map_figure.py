@@ -7,6 +7,7 @@ from matplotlib import pyplot as plt
 from matplotlib.colors import to_rgb
 
 from ikcourse.show import COLOURS, map_figure
+from ikcourse.studies import map_facts
 from ikcourse.studies.collapse_map import PIXEL, STATES, Grid, Map
 from ikcourse.studies.ends import EndState
 

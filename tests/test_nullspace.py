@@ -107,6 +107,24 @@ def test_zero_and_positive_damping_live_in_one_batch(planted_problem, rng: np.ra
         np.testing.assert_allclose(together[i], damped_with_secondary(J[i], e[i], z[i], damping[i]), atol=1e-12)
 
 
+@pytest.mark.parametrize(("sigma", "exists"), [(1e-13, True), (2e-15, True), (1.2e-15, False), (0.0, False)])
+def test_a_singular_value_counts_down_to_the_rounding_of_j(sigma: float, exists: bool) -> None:
+    """max(m, n) eps = 1.6e-15 of the largest: a J whose SVD is exact shows on which side each one falls."""
+    J, e, z = np.eye(6, 7), np.full(6, 2e-16), np.full(7, 0.5)
+    J[5, 5] = sigma
+    assert project(J, z)[5] == (0 if exists else 0.5)
+    assert damped_with_secondary(J, e, z, 0.0)[5] == (pytest.approx(2e-16 / sigma) if exists else 0.5)
+
+
+def test_without_damping_there_is_an_answer_for_each_lambda_of_the_batch(planted_problem, rng) -> None:
+    J, e, z = (array[0] for array in jacobians(planted_problem, rng, (6, 7), count=1))
+    for alone, together in (
+        (project(J, z), project(J, z, [0.0, 0.0, 0.0])),
+        (damped_with_secondary(J, e, z, 0.0), damped_with_secondary(J, e, z, [0.0, 0.0, 0.0])),
+    ):
+        np.testing.assert_array_equal(together, np.stack([alone] * 3))
+
+
 # --- a secondary motion from the same solve
 
 

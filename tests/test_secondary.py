@@ -348,6 +348,12 @@ def test_the_two_laws_are_the_two_formulas(arm, elbow_out) -> None:
     )
     np.testing.assert_array_equal(recursive, ik.priority_recursive(at.jacobian, at.error, *second, 1e-2, 0.05))
     assert np.linalg.norm(robust - recursive) > 1e-2
+    # Each damping reaches its own solve, and the robust form's second one is the task's, whatever it is.
+    for damping, second_damping in ((1e-2, 0.5), (0.5, 1e-2)):
+        other = ik.DampedLeastSquares(damping, secondary=(ik.SecondTask(task, second_damping),)).bind(arm)(at)
+        want = ik.priority_robust(at.jacobian, at.error, *second, damping, second_damping)
+        np.testing.assert_allclose(other, want, rtol=0, atol=1e-12)
+        assert np.linalg.norm(other - robust) > 1e-3
 
 
 def test_at_home_self_motion_turns_joints_1_and_3_and_leaves_the_elbow(arm) -> None:

@@ -445,3 +445,22 @@ def test_the_second_practice_tells_servos_from_motors(arm):
     )
     assert row.peak_torque_nm == max(abs(t) for t in run.torques.ravel())
     assert row.peak_torque_of_limit == (np.abs(run.torques) / LIMITS).max()
+    # Each damping reaches each control: with another law in a place the row is another.
+    loops = (
+        ik.Controller(servos, ik.DampedLeastSquares(1e-3)),
+        ik.ComputedTorque(arm, ik.DampedLeastSquares(1e-3)),
+        ik.ComputedTorque(arm, ik.OperationalSpace(1e-3)),
+    )
+    for loop, row in zip(loops, rows, strict=False):
+        assert row == practice.summary(ik.follow(loop, path), row.control, 1e-3)
+    assert len({(row.control, row.worst_error_m) for row in rows}) == len(rows)
+
+
+def test_a_small_motor_at_its_limit_counts_more_than_a_large_one_below_it(arm):
+    from ikcourse.studies import practice
+
+    run = ik.follow(ik.ComputedTorque(arm, ik.DampedLeastSquares()), ik.hold(arm, 1.1))
+    torques = np.tile([40.0, 40, 40, 40, 1, -9, 1], (len(run.times), 1))
+    row = practice.summary(dataclasses.replace(run, torques=torques), "wrist", 1e-2)
+    assert row.peak_torque_nm == 40
+    assert row.peak_torque_of_limit == 9 / 12

@@ -32,12 +32,14 @@ def ellipse():
 
 @pytest.fixture(autouse=True)
 def fresh(request):
-    """Every test begins at the values that a reader first sees."""
+    """Every test begins at the values that a reader first sees, whichever tests ran before it."""
+    callspec = getattr(request.node, "callspec", None)
+    used = [*request.fixturenames, *(callspec.params.values() if callspec else ())]
     for name, values in (
         ("damping", {"damping": 1e-3, "reach": 0.7, "nullspace_gain": 0.0, "max_joint_speed": np.inf}),
         ("ellipse", {"shoulder": 0.4, "elbow": -0.8, "damping": 0.1}),
     ):
-        if name in request.fixturenames:
+        if any(isinstance(one, str) and one == name for one in used):
             request.getfixturevalue(name).set(**values)
 
 
@@ -270,6 +272,10 @@ def test_the_posture_its_ellipse_and_its_filter_are_those_of_the_sliders(ellipse
     np.testing.assert_allclose(exact, 1 / sigma)
     assert bars.lines[0].get_ydata()[0] == pytest.approx(1 / (2 * damping_value))
     assert f"{sigma[1]:.3g} m/s in its slowest" in ellipse.words
+    assert f"no direction gets more than {1 / (2 * damping_value):.3g} rad/s." in ellipse.words
+    axes = [line.get_xydata() for line in plane.lines if line.get_zorder() == 4 and len(line.get_xdata()) == 2]
+    lengths = [np.linalg.norm(end - start) for start, end in axes]
+    np.testing.assert_allclose(lengths, 2 * explorer_plots.ELLIPSE_SCALE * sigma, rtol=1e-9)
     assert "missing" not in ellipse.words
     assert not np.array_equal(pixels, picture(ellipse))
 

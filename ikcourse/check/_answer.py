@@ -10,6 +10,8 @@ from typing import Any
 import mujoco
 import numpy as np
 
+from ikcourse.arm import Arm
+
 Function = Callable[..., Any]
 UNANSWERED = "not answered yet"
 FOLDER = Path(__file__).parent
@@ -21,6 +23,7 @@ DATA_CHANGED = (
     "mj_step and mj_resetData move the simulation, and so does a write to data.qpos or data.qvel that is not taken "
     "back: refresh with mj_kinematics and mj_comPos, or work on an MjData of your own."
 )
+MODEL_CHANGED = "Gravity, the time step, gains: what stands in arm.model is the robot. Read it, and leave it as it is."
 
 
 class Broken(Exception):
@@ -57,6 +60,8 @@ class Answer:
         if value is None or value is Ellipsis:
             raise Broken(UNANSWERED, "The function returns nothing so far. Let it return its answer and run it again.")
         for number, (old, argument) in enumerate(zip(before, given, strict=True), start=1):
+            if isinstance(argument, Arm) and not np.array_equal(old, _state(argument)):
+                raise Broken("the model is changed", MODEL_CHANGED)
             if not np.array_equal(old, _state(argument), equal_nan=True):
                 raise Broken(
                     "an input is changed",
@@ -74,11 +79,20 @@ def _state(argument: Any) -> np.ndarray:
     """What may not change in an argument."""
     if isinstance(argument, np.ndarray):
         return argument.copy()
+    if isinstance(argument, Arm):
+        return model_bytes(argument.model)
     if isinstance(argument, mujoco.MjData):
         state = np.empty(mujoco.mj_stateSize(argument.model, PHYSICS))
         mujoco.mj_getState(argument.model, argument, state, PHYSICS)
         return state
     return np.empty(0)
+
+
+def model_bytes(model: mujoco.MjModel) -> np.ndarray:
+    """All of a model, to see whether it was changed."""
+    buffer = np.empty(mujoco.mj_sizeModel(model), np.uint8)
+    mujoco.mj_saveModel(model, None, buffer)
+    return buffer
 
 
 def checked(value: Any, shape: tuple[int, ...]) -> np.ndarray:

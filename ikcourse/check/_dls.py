@@ -7,7 +7,7 @@ import numpy as np
 from ikcourse.check._answer import Answer, Broken, Function
 from ikcourse.check._dls_mistakes import MISTAKES
 from ikcourse.check._judge import Exercise, Property, Result, judge
-from ikcourse.check._problems import ARM, NEAR_SINGULAR, PROBED, ROUNDING_VISIBLE, SIZES, Problem
+from ikcourse.check._problems import ARM, NEAR_SINGULAR, PROBED, ROUNDING_VISIBLE, SIZES, WEAK, Problem
 
 TOLERANCE = 1e-6
 
@@ -85,8 +85,15 @@ def digits(answer: Answer) -> str:
     residual = NEAR_SINGULAR.residual(asked(answer, NEAR_SINGULAR))
     if residual <= ROUNDING_VISIBLE:
         return ""
+    return f"With lambda = 0.1 to 2 the equation is kept; at a singularity with lambda = 1e-6 only to {residual:.0e}."
+
+
+def small_damping(answer: Answer) -> str:
+    residual = WEAK.residual(asked(answer, WEAK))
+    if residual <= TOLERANCE:
+        return ""
     return (
-        f"The formula is right, but at a singularity with lambda = 1e-6 it keeps the equation only to {residual:.0e}."
+        f"With lambda = sigma_6 = {WEAK.damping:g} the relative gradient is {residual:.2g}; with larger ones it is 0."
     )
 
 
@@ -117,7 +124,13 @@ EXERCISE = Exercise(
             "digits lost near a singularity",
             digits,
             "An explicit inverse does that: its entries reach 1 / lambda^2, each with its own rounding (single "
-            "precision does it too). np.linalg.solve takes the same matrix and keeps the digits.",
+            "precision does it too, and so does a floor under lambda). np.linalg.solve takes the same matrix and keeps "
+            "the digits.",
+        ),
+        Property(
+            "a small lambda is treated otherwise",
+            small_damping,
+            "Is there a branch for it, such as a pseudo-inverse? A sigma as small as lambda is half damped.",
         ),
     ),
     mistakes=MISTAKES,

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ikcourse.check import _scene
 from ikcourse.check._answer import UNANSWERED, Answer, Broken, Function
 
 MATCH = 1e-6
@@ -107,6 +108,9 @@ def judge(function: Any, exercise: Exercise) -> Result:
             if measured := tested.measure(answer):
                 raise Broken(tested.name, f"{measured} {tested.cause}")
     except Broken as broken:
+        if broken.finding == "the model is changed":
+            _scene.arm.cache_clear()  # the next check gets a new one
+            return Result(False, broken.finding, broken.message)
         mistake = None if broken.finding == UNANSWERED else _recognised(function, exercise)
         if mistake is not None:
             return Result(False, mistake.name, mistake.cause)

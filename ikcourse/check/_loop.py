@@ -9,7 +9,7 @@ from ikcourse.check import _scene
 from ikcourse.check._answer import Answer, Broken, Function
 from ikcourse.check._judge import Exercise, Mistake, Property, Result, judge
 from ikcourse.check._loop_mistakes import MISTAKES
-from ikcourse.check._loop_record import at_limit, free, recorded, row_length, steps_of
+from ikcourse.check._loop_record import at_limit, free, free_too, recorded, row_length, steps_of
 from ikcourse.inverse import damped
 from ikcourse.jacobian import pose_error, site_jacobian, site_pose
 
@@ -45,33 +45,39 @@ def advances(answer: Answer) -> str:
 
 
 def command(answer: Answer) -> str:
-    arm, case = _scene.arm(), free()
-    for number, step in enumerate(steps_of(answer, case)):
-        error = pose_error(case.target_position, case.target_quaternion, *site_pose(arm, step.before))
-        right = damped(site_jacobian(arm, step.before), error, case.damping)
-        off = float(np.abs(step.qdot - right).max())
-        if off > TOLERANCE:
-            return (
-                f"In step {number} your qdot differs by up to {off:.2g} rad/s from damped least squares of the pose "
-                "error at the state that the step was given."
-            )
+    arm = _scene.arm()
+    for case in (free(), free_too()):
+        for number, step in enumerate(steps_of(answer, case)):
+            error = pose_error(case.target_position, case.target_quaternion, *site_pose(arm, step.before))
+            right = damped(site_jacobian(arm, step.before), error, case.damping)
+            off = float(np.abs(step.qdot - right).max())
+            if off > TOLERANCE:
+                return (
+                    f"In step {number}, with damping = {case.damping}, your qdot differs by up to {off:.2g} rad/s from "
+                    "damped least squares of the pose error at the state that the step was given."
+                )
     return ""
 
 
 def setpoint(answer: Answer) -> str:
-    arm, case = _scene.arm(), free()
-    for number, step in enumerate(steps_of(answer, case)):
-        right = step.before.qpos[arm.qpos_addresses] + step.qdot * case.integration_dt
-        off = float(np.abs(step.setpoint - right).max())
-        if off > TOLERANCE:
-            return f"In step {number} the setpoints are up to {off:.2g} rad away from q + qdot * integration_dt."
+    arm = _scene.arm()
+    for case in (free(), free_too()):
+        for number, step in enumerate(steps_of(answer, case)):
+            right = step.before.qpos[arm.qpos_addresses] + step.qdot * case.integration_dt
+            off = float(np.abs(step.setpoint - right).max())
+            if off > TOLERANCE:
+                return (
+                    f"In step {number}, with integration_dt = {case.integration_dt}, the setpoints are up to "
+                    f"{off:.2g} rad away from q + qdot * integration_dt."
+                )
     return ""
 
 
 def inside_limits(answer: Answer) -> str:
-    arm, case = _scene.arm(), at_limit()
-    for step in steps_of(answer, case):
-        asked = step.before.qpos[arm.qpos_addresses] + step.qdot * case.integration_dt
+    arm = _scene.arm()
+    cases = (at_limit(1), at_limit(-1))
+    for step, integration_dt in [(step, case.integration_dt) for case in cases for step in steps_of(answer, case)]:
+        asked = step.before.qpos[arm.qpos_addresses] + step.qdot * integration_dt
         if np.abs(step.setpoint - np.clip(asked, arm.lower, arm.upper)).max() > TOLERANCE:
             outside = float(np.maximum(step.setpoint - arm.upper, arm.lower - step.setpoint).max())
             if outside > TOLERANCE:

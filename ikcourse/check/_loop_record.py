@@ -11,7 +11,7 @@ import numpy as np
 
 from ikcourse import rotation
 from ikcourse.check import _scene
-from ikcourse.check._answer import Answer, Broken, checked
+from ikcourse.check._answer import ARRAY_CHANGED, MODEL_CHANGED, Answer, Broken, checked, model_bytes
 from ikcourse.jacobian import site_pose
 
 
@@ -23,27 +23,35 @@ class Case:
     target_position: np.ndarray
     target_quaternion: np.ndarray
     integration_dt: float
-    damping: float = 0.1
+    damping: float
     steps: int = 4
 
 
-def _case(seed: int, integration_dt: float, turn: tuple[float, float, float], near_limit: bool = False) -> Case:
+def _case(
+    seed: int, integration_dt: float, damping: float, turn: tuple[float, float, float], near_limit: int = 0
+) -> Case:
     q = _scene.posture(seed, near_limit)
     position, quaternion = site_pose(_scene.arm(), _scene.data_at(q))
     target = rotation.quat_multiply(quaternion, rotation.quat_exp(turn))
-    return Case(q, position + (0.1, -0.08, 0.12), target, integration_dt)
+    return Case(q, position + (0.1, -0.08, 0.12), target, integration_dt, damping)
 
 
 @functools.cache
 def free() -> Case:
     """No setpoint comes near a limit."""
-    return _case(1, 0.4, (0.3, 0.2, -0.4))
+    return _case(1, 0.4, 0.1, (0.3, 0.2, -0.4))
 
 
 @functools.cache
-def at_limit() -> Case:
-    """The last joint stands just inside its upper limit, and the target asks it to turn on."""
-    return _case(2, 1.0, (0.0, 0.0, 0.8), near_limit=True)
+def free_too() -> Case:
+    """Another free case: a damping or an integration_dt that is typed by hand shows."""
+    return _case(3, 0.25, 0.05, (-0.2, 0.3, 0.3))
+
+
+@functools.cache
+def at_limit(side: int = 1) -> Case:
+    """The last joint stands just inside its upper (1) or lower (-1) limit, and the target asks it to turn on."""
+    return _case(2, 1.0, 0.1, (0.0, 0.0, 0.8 * side), near_limit=side)
 
 
 def _sizes() -> list[int]:
@@ -67,7 +75,17 @@ def recorded(step: Any) -> Any:
         for _ in range(case.steps):
             before = data.time, data.ctrl.copy()
             target = case.target_position.copy(), case.target_quaternion.copy()
+            model = model_bytes(arm.model)
             qdot = step(arm, data, *target, case.damping, case.integration_dt)
+            if not np.array_equal(model, model_bytes(arm.model)):
+                raise Broken("the model is changed", MODEL_CHANGED)
+            for name, given, old in zip(
+                ("position", "quaternion"), target, (case.target_position, case.target_quaternion), strict=True
+            ):
+                if not np.array_equal(given, old):
+                    raise Broken(
+                        "an input is changed", f"The target's {name} is not what it was before. {ARRAY_CHANGED}"
+                    )
             if qdot is None or qdot is Ellipsis:
                 if data.time == before[0] and np.array_equal(data.ctrl, before[1]):
                     return None

@@ -7,7 +7,7 @@ from numpy.linalg import pinv, solve
 
 from ikcourse.check._answer import Answer, Broken, Function
 from ikcourse.check._judge import Exercise, Mistake, Property, Result, close, judge
-from ikcourse.check._problems import ARM, NEAR_SINGULAR, PROBED, ROUNDING_VISIBLE, SIZES, Problem
+from ikcourse.check._problems import ARM, NEAR_SINGULAR, PROBED, ROUNDING_VISIBLE, SIZES, WEAK, Problem
 
 TOLERANCE = 1e-6
 
@@ -84,8 +84,15 @@ def digits(answer: Answer) -> str:
     residual = NEAR_SINGULAR.residual(asked(answer, NEAR_SINGULAR), secondary=True)
     if residual <= ROUNDING_VISIBLE:
         return ""
+    return f"With lambda = 0.1 to 2 the equation is kept; at a singularity with lambda = 1e-6 only to {residual:.0e}."
+
+
+def small_damping(answer: Answer) -> str:
+    residual = WEAK.residual(asked(answer, WEAK), secondary=True)
+    if residual <= TOLERANCE:
+        return ""
     return (
-        f"The formula is right, but at a singularity with lambda = 1e-6 it keeps the equation only to {residual:.0e}."
+        f"With lambda = sigma_6 = {WEAK.damping:g} the relative gradient is {residual:.2g}; with larger ones it is 0."
     )
 
 
@@ -178,7 +185,13 @@ EXERCISE = Exercise(
         Property(
             "digits lost near a singularity",
             digits,
-            "An explicit inverse does that (and so does single precision): solve with the matrix instead.",
+            "An explicit inverse does that (and so do single precision and a floor under lambda): solve with the "
+            "matrix instead.",
+        ),
+        Property(
+            "a small lambda is treated otherwise",
+            small_damping,
+            "Is there a branch for it, such as a pseudo-inverse? A sigma as small as lambda is half damped.",
         ),
     ),
     mistakes=MISTAKES,

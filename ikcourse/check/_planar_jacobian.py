@@ -40,7 +40,9 @@ def _case(n: int, seed: int) -> Case:
 
 
 TWO, OTHER_TWO, THREE = _case(2, seed=1), _case(2, seed=2), _case(3, seed=3)
-SIZES = (THREE, _case(6, seed=6), _case(1, seed=4))
+MIXED = (np.array([-0.7, 0.9, -1.8, 2.9]), np.array([0.9, 0.4, 1.2, 0.7]))
+"""Joints bent both ways, one of them beyond a right angle."""
+SIZES = (THREE, _case(6, seed=6), MIXED, _case(1, seed=4))
 
 
 def _tool(q: np.ndarray, lengths: np.ndarray) -> np.ndarray:

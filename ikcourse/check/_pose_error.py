@@ -10,7 +10,7 @@ from ikcourse.check._judge import Exercise, Property, Result, judge
 from ikcourse.check._pose_error_mistakes import MISTAKES
 
 TOLERANCE = 1e-6
-SMALL = (1e-3, 1e-5, 1e-6, 1e-7, 1e-8)
+SMALL = (0.05, 1e-3, 1e-5, 1e-6, 1e-7, 1e-8)
 """Angles [rad] whose size must survive to a part in 10^5: arccos has lost 1e-3 of it at 1e-6 rad."""
 
 
@@ -134,7 +134,8 @@ EXERCISE = Exercise(
             "digits lost near zero",
             small_angles,
             "arccos does that: at w = 1 it is blind to half of the digits; so does a threshold below which zero is "
-            "returned. 2 atan2(|u|, w), with u for the vector part, keeps them all.",
+            "returned, or a formula for small angles that is used too far. 2 atan2(|u|, w), with u for the vector "
+            "part, keeps them all.",
         ),
         Property(
             "half a turn",

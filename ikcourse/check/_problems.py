@@ -57,7 +57,12 @@ def problem(m: int, n: int, damping: float, seed: int, singular: bool = False) -
 
 ARM = problem(6, 7, 0.3, seed=1)
 """The course's arm: six task rows, seven joints."""
-SIZES = (problem(6, 6, 0.2, seed=2), problem(6, 3, 0.2, seed=3), problem(2, 2, 0.4, seed=4), problem(3, 9, 0.1, seed=5))
+SIZES = (
+    *(problem(6, 6, 0.2, seed=2), problem(6, 3, 0.2, seed=3), problem(2, 2, 2.0, seed=4), problem(3, 9, 0.1, seed=5)),
+    *(problem(1, 4, 0.3, seed=8), problem(4, 1, 0.3, seed=9)),
+)
 """Other numbers of task rows and joints. Where they are equal a formula with mixed-up shapes still answers."""
+WEAK = problem(6, 7, 1e-4, seed=10)
+"""A small damping that shows: the smallest singular value is as small, and the error has a part along it."""
 NEAR_SINGULAR = problem(6, 7, 1e-6, seed=6, singular=True)
 PROBED = (ARM, SIZES[0], problem(6, 6, 0.5, seed=7))

@@ -35,12 +35,12 @@ def arm() -> Arm:
     return Arm.from_model(spec.compile(), f"arm/{scenes.SITE}", joints, home="arm/home")
 
 
-def posture(seed: int, near_limit: bool = False) -> np.ndarray:
-    """Joint positions around home, (7,) [rad]; or the last joint just inside its upper limit."""
+def posture(seed: int, near_limit: int = 0) -> np.ndarray:
+    """Joint positions around home, (7,) [rad]; or the last joint just inside its upper (1) or lower (-1) limit."""
     a = arm()
     q = a.home + np.random.default_rng(seed).uniform(-0.4, 0.4, a.n)
     if near_limit:
-        q[-1] = a.upper[-1] - 0.01
+        q[-1] = a.upper[-1] - 0.01 if near_limit > 0 else a.lower[-1] + 0.01
     return q
 
 
