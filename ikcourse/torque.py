@@ -3,7 +3,7 @@
     arm = ik.panda(actuators="torque")
     run = ik.follow(ik.ComputedTorque(arm, ik.DampedLeastSquares(damping=1e-2)), ik.circle(arm))
 
-The law is any law of the course; what it asks for is a joint acceleration here.
+Any law of the course serves as it stands.
 """
 
 from __future__ import annotations
