@@ -123,8 +123,8 @@ def facts(found: Map) -> list[str]:
         if toss is not None:
             rows, columns = toss
             said.append(
-                f"Gain {gain:g}, lambda below {COIN_TOSS_BELOW:g}, from the first loss on: {rows.lost:.1%} of {rows.runs} "
-                f"runs do not come home (standard error {rows.error:.1%}); between reaches the share spreads by "
+                f"Gain {gain:g}, lambda below {COIN_TOSS_BELOW:g}, from the first loss on: {rows.lost:.1%} of "
+                f"{rows.runs} runs do not come home (standard error {rows.error:.1%}); between reaches the share spreads by "
                 f"{rows.spread:.1%}, where tosses of one coin would by {rows.expected:.1%}; neighbours in reach differ "
                 f"in {columns.unlike:.1%} of pairs, in damping in {rows.unlike:.1%}, by chance they would in "
                 f"{rows.by_chance:.1%}."
@@ -145,6 +145,6 @@ def _panel_facts(found: Map) -> list[str]:
     error, apart = (p * (1 - p) / len(beyond)) ** 0.5, 1e6 * float(np.diff(reaches).mean())
     return [
         f"{panel}{len(reaches)} reaches {apart:.1f} um apart; the first loss is at {1e3 * reaches[first]:.2f} mm, "
-        f"beyond it {p:.1%} do not come home (standard error {error:.1%}); neighbours differ in {unlike:.1%} of pairs, by "
-        f"chance they would in {2 * p * (1 - p):.1%}; {found.panel['sensitive'].mean():.1%} are sensitive."
+        f"beyond it {p:.1%} do not come home (standard error {error:.1%}); neighbours differ in {unlike:.1%} of pairs, "
+        f"by chance they would in {2 * p * (1 - p):.1%}; {found.panel['sensitive'].mean():.1%} are sensitive."
     ]
