@@ -126,8 +126,8 @@ def facts(found: Map) -> list[str]:
                 f"Gain {gain:g}, lambda below {COIN_TOSS_BELOW:g}, from the first loss on: {rows.lost:.1%} of "
                 f"{rows.runs} runs do not come home (standard error {rows.error:.1%}). Between reaches the share "
                 f"spreads by {rows.spread:.1%}, where tosses of one coin would by {rows.expected:.1%}. "
-                f"Neighbours in reach differ in {columns.unlike:.1%} of pairs, in damping in {rows.unlike:.1%}; by chance they would in "
-                f"{rows.by_chance:.1%}."
+                f"Neighbours in reach differ in {columns.unlike:.1%} of pairs, in damping in {rows.unlike:.1%}; "
+                f"by chance they would in {rows.by_chance:.1%}."
             )
     return [*said, *_panel_facts(found)]
 
