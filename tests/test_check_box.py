@@ -141,8 +141,12 @@ WRONG = {
     ("the gain scales the speed too", "all"): lambda q, lo, up, v, g, dt: g * by_clip(q, lo, up, v, 1.0, dt),
     ("the rows are the wrong way round", "rows"): lambda *a: by_clip(*a)[::-1],
     ("the rows are the wrong way round", "limits"): lambda q, lo, up, v, g, dt: by_clip(q, up, lo, v, g, dt),
-    ("the sign of the lower bound", "q - lower"): lambda q, lo, up, v, g, dt: np.clip(
+    ("the sign of a bound", "q minus a limit"): lambda q, lo, up, v, g, dt: np.clip(
         g * np.stack([q - lo, up - q]) / dt, -v, v
+    ),
+    ("the sign of a bound", "q minus both"): lambda q, lo, up, v, g, dt: by_clip(-q, -lo, -up, v, g, dt),
+    ("a displacement where a velocity is meant", "the cut way over dt"): lambda q, lo, up, v, g, dt: (
+        np.clip(rows(q, lo, up, g, 1), -v, v) / dt
     ),
     ("the speed limit is not kept", "half"): lambda q, lo, up, v, g, dt: by_clip(q, lo, up, v / 2, g, dt),
     ("the joint limit is not kept", "speed alone"): lambda q, lo, up, v, g, dt: np.stack([-v, v]),
@@ -174,6 +178,12 @@ def test_a_mistake_is_named_in_a_sentence_or_three(name, answer):
     assert result.finding == name, result
     assert result.message[-1] in ".?"
     assert len(result.message) < 420, len(result.message)
+
+
+def test_the_joint_that_is_wrong_is_the_one_that_is_named():
+    result = check.box(lambda q, lo, up, v, g, dt: by_clip(q, lo, up, np.full(len(q), v[0]), g, dt))
+    assert result.finding == "the speed limit is not kept"
+    assert "for joint 3 that is 1.7 rad/s" in result.message
 
 
 def test_every_finding_that_the_checker_can_make_has_its_mistake_here():

@@ -69,9 +69,10 @@ def _speed_both_ways(answer: Answer, probe: Case, where: str) -> str:
     lowest, highest = answer(*probe.arguments)
     if close(np.stack([-lowest, highest]), np.stack([probe.speed] * 2), TOLERANCE):
         return ""
+    i = int(np.maximum(np.abs(lowest + probe.speed), np.abs(highest - probe.speed)).argmax())
     return (
-        f"{where} a joint may go as fast as its speed, {probe.speed[0]:.3g} rad/s both ways; your first joint gets "
-        f"{lowest[0]:.3g} to {highest[0]:.3g}."
+        f"{where} a joint may go as fast as its speed, for joint {i + 1} that is {probe.speed[i]:.3g} rad/s both ways; "
+        f"yours gets {lowest[i]:.3g} to {highest[i]:.3g}."
     )
 
 
@@ -106,8 +107,8 @@ def comes_back(answer: Answer) -> str:
     if np.abs(back - OUTSIDE.gain).max() <= TOLERANCE:
         return ""
     return (
-        f"A joint just outside its limit must come at least gain, {OUTSIDE.gain}, of the way back in a step; the least "
-        f"that yours allows is {back[np.abs(back - OUTSIDE.gain).argmax()]:.3g} of it."
+        f"A joint just outside its limit must come back by gain, {OUTSIDE.gain}, of the way or more in a step; your "
+        f"box begins at {back[np.abs(back - OUTSIDE.gain).argmax()]:.3g} of it."
     )
 
 

@@ -36,6 +36,7 @@ MISTAKES = (
             lambda q, lo, up, v, g, dt: np.clip(_bounds(q, lo, up, g, 1.0), -v * dt, v * dt),
             lambda q, lo, up, v, g, dt: np.clip(_bounds(q, lo, up, g, dt), -v * dt, v * dt),
             lambda q, lo, up, v, g, dt: np.clip(_bounds(q, lo, up, g, 1 / dt), -v, v),
+            lambda q, lo, up, v, g, dt: np.clip(_bounds(q, lo, up, g, 1.0), -v, v) / dt,
             lambda q, lo, up, v, g, dt: _one_sided(_bounds(q, lo, up, g, 1.0), v),
             lambda q, lo, up, v, g, dt: _one_sided(_bounds(q, lo, up, g, 1.0), v * dt),
         ),
@@ -85,8 +86,12 @@ MISTAKES = (
         (lambda q, lo, up, v, g, dt: right(q, lo, up, v, g, dt)[::-1],),
     ),
     Mistake(
-        "the sign of the lower bound",
-        "Towards the lower limit a velocity is negative: the lowest is (lower - q) / dt, not (q - lower) / dt.",
-        (lambda q, lo, up, v, g, dt: np.clip(_bounds(q, lo, up, g, dt) * np.array([[-1.0], [1.0]]), -v, v),),
+        "the sign of a bound",
+        "A way is where it ends minus where it starts: the lowest is gain (lower - q) / dt and the highest is "
+        "gain (upper - q) / dt, not q minus a limit.",
+        (
+            lambda q, lo, up, v, g, dt: np.clip(_bounds(q, lo, up, g, dt) * np.array([[-1.0], [1.0]]), -v, v),
+            lambda q, lo, up, v, g, dt: np.clip(-_bounds(q, lo, up, g, dt), -v, v),
+        ),
     ),
 )
