@@ -146,6 +146,9 @@ def _study(options: argparse.Namespace) -> None:
     module = _table(options.study)
     if options.output.is_dir():
         raise ValueError(f"--output names a folder, {options.output}; it needs a file, such as {module.FILE}")
+    tables.require_place(options.output)
+    if options.output.exists():
+        tables.read(module.Row, options.output)  # refuses another table before the study runs, not after
     progress = _progress(options.study)
     own_reach = options.study == "damping" and options.reach != REACH
     if own_reach:
@@ -162,6 +165,9 @@ def _study(options: argparse.Namespace) -> None:
 def _map(options: argparse.Namespace) -> None:
     study = results.STUDIES["map"]
     assert isinstance(study, results.CollapseMap)
+    if options.output.is_file():
+        raise ValueError(f"--output names a file, {options.output}; the map needs a folder")
+    tables.require_place(options.output / "file")
     options.output.mkdir(parents=True, exist_ok=True)
     for file in study.write(options.output, [], _progress("map"), options.scheduler):
         print(file)
@@ -171,6 +177,7 @@ def _map(options: argparse.Namespace) -> None:
 def _demo(options: argparse.Namespace) -> None:
     from ikcourse.show import films
 
+    tables.require_place(options.output)
     arm = scenes.panda(options.model)
     path = reach_and_return(arm, options.reach)
     runs = [track(arm, path, DampedLeastSquares(damping)) for damping in options.dampings]

@@ -45,6 +45,7 @@ def velocity_box(
             the speed that it is allowed; the message says which, how far, and what would do.
     """
     _require_limits(max_joint_speed, limit_gain, dt)
+    require_one_speed_a_joint(arm, max_joint_speed)
     return allowed(arm, arm.checked(q), max_joint_speed, limit_gain, dt)
 
 

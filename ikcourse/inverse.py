@@ -206,7 +206,8 @@ def adaptive_damping(jacobian: Array, threshold: float, damping_max: float, damp
     if J.shape[-1] < J.shape[-2]:
         sigma_min = xp.zeros_like(sigma_min)
     r = xp.clip(sigma_min / threshold, 0.0, 1.0)
-    return xp.sqrt(damping_min**2 + (1 - r**2) * (damping_max**2 - damping_min**2))
+    # A product, not r**2: of a single matrix that would be the library's pow, which can differ in the last bit.
+    return xp.sqrt(damping_min**2 + (1 - r * r) * (damping_max**2 - damping_min**2))
 
 
 def _damped_filter(xp: Any, sigma: Any, damping: Any, tolerance: float) -> Any:

@@ -54,8 +54,18 @@ def _step_of(laws: Sequence[Law], arm: Arm) -> StackedStep:
     """The step of runs whose laws differ in the parameters of damped least squares, or not at all."""
     first = laws[0]
     if isinstance(first, Formula):
-        return lambda q, jacobian, error: first.answer(jacobian, error)
+        return _formula_step(first)
     return _damped_step([law for law in laws if isinstance(law, DampedLeastSquares)], arm)
+
+
+def _formula_step(law: Formula) -> StackedStep:
+    def step(q: np.ndarray, jacobian: np.ndarray, error: np.ndarray) -> np.ndarray:
+        qdot = law.answer(jacobian, error)
+        if np.shape(qdot) != q.shape:  # NumPy would spread a single number over the joints
+            raise ValueError(f"{law!r} must answer with shape {q.shape[1:]}; got {np.shape(qdot)[1:]}")
+        return qdot
+
+    return step
 
 
 def _damped_step(laws: Sequence[DampedLeastSquares], arm: Arm) -> StackedStep:

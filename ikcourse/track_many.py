@@ -58,8 +58,8 @@ def track_many(
         The runs, in the order of the paths and laws.
 
     Raises:
-        ValueError: as `track`; there is no run, as many paths as laws are not given, the paths differ in length, a law
-            cannot be asked for many runs at once, or threads is no whole number.
+        ValueError: as `track`; there is no run, a path is none, as many paths as laws are not given, the paths differ
+            in length, a law cannot be asked for many runs at once, or threads is no whole number.
         FloatingPointError: a law's answer was not finite, or a simulation diverged; the message names the run.
     """
     paths, laws = _one_for_each_run(paths, laws)
@@ -112,6 +112,8 @@ def _one_for_each_run(paths: Path | Sequence[Path], laws: Law | Sequence[Law]) -
     """The paths and laws as lists of the same length, a single one repeated."""
     if isinstance(paths, Path):
         paths = [paths] * (len(laws) if isinstance(laws, Sequence) else 1)
+    if not (isinstance(paths, Sequence) and all(isinstance(path, Path) for path in paths)):
+        raise ValueError(f"paths must be a Path or a sequence of them; got {paths!r}")
     if not isinstance(laws, Sequence):
         laws = [laws] * len(paths)
     if len(paths) != len(laws) or not paths:

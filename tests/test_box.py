@@ -274,3 +274,10 @@ def test_speed_limited_is_the_box_without_joint_limits():
         assert np.abs(b(state(ARM, J, e, q))).max() == 0.3
     with pytest.raises(ValueError, match="max_joint_speed"):
         ik.SpeedLimited(None)
+
+
+@pytest.mark.parametrize("speeds", [(), (1.0,), (1.0, 2.0, 3.0)])
+def test_a_box_with_as_many_speeds_as_no_arm_has_joints_says_so(speeds):
+    arm = ik.panda()
+    with pytest.raises(ValueError, match="max_joint_speed must be one number or 7"):
+        velocity_box(arm, arm.home, speeds)

@@ -1,5 +1,6 @@
 """The collapse map: its pixels are runs of `track`, it goes on where it stopped, and its facts are what it holds."""
 
+import contextlib
 import dataclasses
 
 import numpy as np
@@ -134,6 +135,87 @@ def test_a_scheduler_that_does_not_answer_is_said(tmp_path):
         collapse_map.compute(tmp_path, SMALL, scheduler="tcp://127.0.0.1:9")
 
 
+def test_a_cluster_that_is_lost_is_said_and_its_rows_are_kept(tmp_path, monkeypatch):
+    distributed = pytest.importorskip("distributed")
+
+    class Future:
+        def __init__(self, error=None):
+            self.error = error
+
+        def result(self):
+            if self.error:
+                raise self.error
+            return np.zeros(3, PIXEL)
+
+    class Client(contextlib.nullcontext):
+        def __init__(self, address, timeout):
+            super().__init__()
+
+        def map(self, run_row, rows, pure):
+            return [Future(), Future(), Future(distributed.CancelledError("map-0-001")), *map(Future, rows[3:])]
+
+    monkeypatch.setattr(distributed, "Client", Client)
+    monkeypatch.setattr(distributed, "as_completed", iter)
+    with pytest.raises(RuntimeError, match=r"tcp://here was lost with 6 rows to come \(CancelledError\)"):
+        collapse_map.compute(tmp_path, SMALL, scheduler="tcp://here")
+    assert len(list((tmp_path / collapse_map.PARTIAL).iterdir())) == 2
+
+
+def test_two_processes_may_make_one_map_in_one_folder(folder, tmp_path, monkeypatch):
+    """The other, as fast, finishes and clears the rows while this one is at its second."""
+    kept = collapse_map.load(folder / collapse_map.FILE)
+    rows, width = SMALL.rows(), len(SMALL.dampings)
+    flat = np.concatenate([kept.panel, kept.pixels.ravel()])
+    starts = np.cumsum([0, *(len(row.dampings) for row in rows)])
+    pixels = {row.name: flat[start : start + len(row.dampings)] for row, start in zip(rows, starts, strict=False)}
+    assert {len(found) for found in pixels.values()} == {1, width}
+    ran = []
+
+    def run_row(row):
+        ran.append(row.name)
+        if len(ran) == 2:
+            collapse_map.clear(tmp_path)
+        return pixels[row.name]
+
+    monkeypatch.setattr(collapse_map, "run_row", run_row)
+    results.CollapseMap(SMALL).write(tmp_path, [], iter)
+    assert ran == [row.name for row in rows]
+    for name in (collapse_map.FILE, collapse_map.BINARY):
+        assert (tmp_path / name).read_bytes() == (folder / name).read_bytes()
+
+
+@pytest.mark.parametrize("damage", [b"", b"PK\x03\x04 and no more", b"no array"])
+def test_a_row_and_a_map_that_are_no_whole_file(damage, folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(collapse_map, "run_row", lambda row: np.zeros(len(row.dampings), PIXEL))
+    flat = collapse_map.compute(tmp_path, SMALL)
+    for file in (tmp_path / collapse_map.PARTIAL).iterdir():
+        file.write_bytes(damage)
+    assert collapse_map.compute(tmp_path, SMALL).tobytes() == flat.tobytes(), "a broken row is run again"
+    whole = (folder / collapse_map.FILE).read_bytes()
+    file = tmp_path / collapse_map.FILE
+    for content in (damage, whole[: len(whole) // 2], whole[:-30]):
+        file.write_bytes(content)
+        with pytest.raises(ValueError, match="holds no whole collapse map"):
+            results.CollapseMap(SMALL).write(tmp_path, [], iter)
+        assert file.read_bytes() == content, "what may be somebody's stays"
+    with pytest.raises(FileNotFoundError):
+        collapse_map.load(tmp_path / "nothing.npz")
+
+
+def test_an_interrupted_save_leaves_the_old_map(folder, found, tmp_path, monkeypatch):
+    collapse_map.save(found, tmp_path)
+
+    def interrupted(file, **arrays):
+        file.write_bytes(b"half")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(np, "savez_compressed", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        collapse_map.save(found, tmp_path)
+    assert (tmp_path / collapse_map.FILE).read_bytes() == (folder / collapse_map.FILE).read_bytes()
+    assert len(list(tmp_path.iterdir())) == 2
+
+
 def test_the_binary_reads_as_its_description_says(found):
     data = collapse_map.binary(found)
     assert data[:4] == b"OORM"
@@ -177,6 +259,20 @@ def test_a_check_sees_a_pixel_that_ends_otherwise_unless_it_is_sensitive(found, 
     assert "1 of the pixels" in " ".join(study.check(tmp_path, [], iter))
     found.pixels["sensitive"][0, 2, 1] = True
     collapse_map.save(found, tmp_path)
+    assert study.check(tmp_path, [], iter) == []
+
+
+def test_a_check_leaves_out_a_pixel_that_is_sensitive_in_one_of_the_two_computations(
+    found, tmp_path, every_pixel, monkeypatch
+):
+    study = results.CollapseMap(SMALL)
+    fresh = {reach: found.pixels[0, r].copy() for r, reach in enumerate(SMALL.reaches)}
+    monkeypatch.setattr(collapse_map, "run_row", lambda row: fresh[row.reaches[0]])
+    collapse_map.save(found, tmp_path)
+    pixel = fresh[SMALL.reaches[2]][1:2]
+    pixel["state"] = STATES.index(EndState.UNDECIDED)
+    assert "1 of the pixels" in " ".join(study.check(tmp_path, [], iter))
+    pixel["sensitive"] = True
     assert study.check(tmp_path, [], iter) == []
 
 
@@ -265,6 +361,39 @@ def test_a_planted_coin_is_recognised_and_a_row_by_row_one_is_told_from_it():
     assert map_facts.share(striped).spread > 3 * map_facts.share(striped).expected
     assert map_facts.share(striped).unlike == 0
     assert map_facts.share(striped.T).unlike == 1
+
+
+def test_a_sensitive_pixel_of_every_state_has_its_flag():
+    grid = Grid((1e-3, 1e-2, 1e-1), (0.7, 0.71), (0.0,), 1e-2, ())
+    pixels = np.zeros((1, 2, 3), PIXEL)
+    pixels["state"], pixels["sensitive"][0, 1] = [0, 1, 2], True
+    data = collapse_map.binary(Map(grid, pixels, np.zeros(0, PIXEL)))
+    assert list(data[16 + 8 * 6 :][:6]) == [0, 1, 2, 4, 5, 6]
+
+
+def test_a_share_by_hand():
+    """Three rows of four runs that lose one, two and three."""
+    share = map_facts.share(np.array([[1, 0, 0, 0], [1, 0, 1, 0], [0, 1, 1, 1]], bool))
+    assert (share.runs, share.lost, share.spread) == (12, 0.5, 0.25)
+    assert share.error == pytest.approx(0.25 / np.sqrt(3))
+    assert share.expected == pytest.approx(np.sqrt(0.5 * 0.5 / 4))
+    assert (share.unlike, share.by_chance) == (pytest.approx(5 / 9), 0.5)
+
+
+def test_facts_of_a_panel_count_from_the_first_loss():
+    made = planted()
+    made.panel["state"] = 0
+    made.panel["state"][[100, 300, 301]] = FOLDED
+    said = map_facts.facts(made)[-1]
+    assert f"the first loss is at {1e3 * made.grid.panel_reaches[100]:.2f} mm, beyond it {3 / 400:.1%} do" in said
+    assert f"neighbours differ in {3 / 399:.1%} of pairs" in said
+
+
+def test_facts_name_the_rows_nearest_to_the_reaches_that_the_book_speaks_of():
+    said = "\n".join(map_facts.facts(planted()))
+    for reach in ("705.00", "720.00", "740.00"):
+        assert f"reach {reach} mm: nobody comes home from lambda 0.00251 to 0.0398" in said
+    assert "reach 700.00 mm" not in said, "there nobody folds"
 
 
 def test_a_coin_needs_two_reaches_and_two_dampings():

@@ -155,7 +155,9 @@ def test_damping_writes_its_rows_in_place_and_keeps_another_models(few_dampings,
 def test_a_file_that_holds_something_else_is_not_overwritten(few_dampings, tmp_path, capsys):
     (tmp_path / "mine.csv").write_text("a,b\n1,2\n")
     assert command_line.main(["damping", "--output", "mine.csv"]) == 1
-    assert is_one_sentence(capsys.readouterr().err)
+    said = capsys.readouterr()
+    assert is_one_sentence(said.err)
+    assert said.out == "", "it is refused before the study runs"
     assert (tmp_path / "mine.csv").read_text() == "a,b\n1,2\n"
 
 
@@ -213,8 +215,12 @@ def test_a_bad_reach_is_refused_in_one_sentence_by_the_process_too():
 
 def test_a_file_that_cannot_be_written_is_said(few_dampings, tmp_path, capsys):
     (tmp_path / "occupied").write_text("")
-    assert command_line.main(["damping", "--output", "occupied/table.csv"]) == 1
-    assert is_one_sentence(capsys.readouterr().err)
+    for arguments in (["damping"], ["demo"]):
+        assert command_line.main([*arguments, "--output", "occupied/table.csv"]) == 1
+        said = capsys.readouterr()
+        assert is_one_sentence(said.err)
+        assert "occupied is a file" in said.err
+        assert said.out == "", "nothing is computed for a file that cannot be written"
 
 
 def test_a_public_panda_that_cannot_be_found_is_said(tmp_path, monkeypatch, capsys):
@@ -357,6 +363,15 @@ def test_map_writes_its_files_and_says_what_they_hold(monkeypatch, tmp_path, cap
         assert (tmp_path / "here" / name).is_file()
         assert name in said
     assert "Gain 0: 4 runs" in said
+
+
+def test_map_needs_a_folder(tmp_path, capsys):
+    (tmp_path / "occupied").write_text("")
+    for folder, words in (("occupied", "names a file, occupied; the map needs a folder"), ("occupied/a", "is a file")):
+        assert command_line.main(["map", "--output", folder]) == 1
+        said = capsys.readouterr().err
+        assert is_one_sentence(said)
+        assert words in said
 
 
 def test_map_says_that_no_scheduler_answers(capsys):

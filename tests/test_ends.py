@@ -126,6 +126,29 @@ def test_an_end_is_told_by_mechanism_and_never_forced(q, speed, error, end):
     assert ends.decide(ARM, q, speed, error) == end
 
 
+def test_the_edges_belong_to_the_side_that_the_rule_names():
+    at_rest, cut = ends.REST_SPEED, np.array([ends.HOME_ERROR[0], 0, 0, 0, 0, 0])
+    assert ends.decide(ARM, bent(-0.1), at_rest, off(0.43)).reason is Reason.MOVING
+    assert ends.decide(ARM, bent(-0.1), np.nextafter(at_rest, 0), off(0.43)).state is EndState.COLLAPSED
+    assert ends.decide(ARM, ARM.home, RESTS, cut).reason is Reason.STALLED
+    assert ends.decide(ARM, ARM.home, RESTS, np.roll(cut, 3) * 5).reason is Reason.STALLED
+    assert ends.decide(ARM, ARM.home, RESTS, np.nextafter(cut, 0)).state is EndState.HEALTHY
+    for gap, state in ((-1e-9, EndState.HEALTHY), (1e-9, EndState.UNDECIDED)):
+        away = ARM.home + np.array([0, 0, 0, 0, 0, 0, ends.HOME_DISTANCE + gap])
+        assert ends.decide(ARM, away, RESTS, HERE).state is state
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_what_is_not_finite_is_refused_and_never_called_healthy(bad):
+    """No comparison is true of a NaN: without the refusal it falls through to the last line, which says healthy."""
+    broken = HERE.copy()
+    broken[4] = bad
+    for arguments in ((ARM.home, RESTS, broken), (bent(bad), RESTS, HERE), (bent(-1.57, bad), RESTS, HERE),
+                      (ARM.home, bad, HERE)):  # fmt: skip
+        with pytest.raises(ValueError, match="finite"):
+            ends.decide(ARM, *arguments)
+
+
 def test_the_margin_around_the_straight_elbow_is_as_wide_as_it_says():
     for side, state in ((-1, Reason.STALLED), (1, Reason.NONE)):
         inside, outside = (bent(STRAIGHT + side * (ends.ELBOW_MARGIN + gap)) for gap in (-1e-9, 1e-9))
@@ -229,3 +252,15 @@ def test_measures_are_of_the_whole_run():
     assert found["final_error_m"] == np.linalg.norm(run.errors[-1][:3])
     assert found["peak_speed_rad_s"] == np.abs(run.qdot).max()
     assert found["rms_position_m"] == pytest.approx(np.sqrt((run.errors[:, :3] ** 2).sum() / len(run.errors)))
+
+
+def test_measures_are_of_the_worst_step_wherever_it_is(still):
+    """The largest drift and speed lie in the middle, a clipped step at either end."""
+    q, qdot, setpoints = still.q.copy(), still.qdot.copy(), still.setpoints.copy()
+    q[70, 1] += 2.0
+    qdot[40, 2] = -30.0
+    setpoints[0, 0], setpoints[-1, 3] = ARM.upper[0] + 1, ARM.lower[3] - 1
+    found = outcome.measures(dataclasses.replace(still, q=q, qdot=qdot, setpoints=setpoints))
+    assert found["drift_rad"] == pytest.approx(2.0, abs=0.01)
+    assert found["peak_speed_rad_s"] == 30.0
+    assert found["clipped_steps"] == still.clipped.sum() + 2

@@ -192,3 +192,9 @@ def test_the_committed_table_says_what_the_chapter_says():
         assert {row.end_state for row in posture} == {EndState.HEALTHY}
         bare = [row for row in own if row.method == "mink" and row.posture_cost == 0]
         assert {row.end_state for row in bare} > {EndState.HEALTHY}
+
+
+def test_a_method_that_is_none_is_refused_and_not_run_as_mink():
+    other = study.SETTINGS[0]._replace(method="DSL")
+    with pytest.raises(ValueError, match="method must be 'DLS' or 'mink'; got 'DSL'"):
+        study.compute("builtin", [other])

@@ -215,3 +215,99 @@ def test_a_study_whose_package_is_missing_stands_as_it_was_and_that_is_said(stud
     assert (tmp_path / "tiny.csv").read_bytes() == before
     assert results.check(tmp_path) == 0
     assert "tiny stands as it was: it needs no_such_package" in capsys.readouterr().out
+
+
+# ----- interruptions, and a table that was edited by hand
+
+
+def test_an_interrupted_study_leaves_every_old_file_whole(study, tmp_path, monkeypatch):
+    results.write(tmp_path)
+    before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+    study.factor = 11
+    printed, lines = tables.printed, []
+
+    def interrupted(row):
+        if len(lines) == 2:
+            raise KeyboardInterrupt
+        lines.append(row)
+        return printed(row)
+
+    monkeypatch.setattr(tables, "printed", interrupted)  # in the middle of a file
+    with pytest.raises(KeyboardInterrupt):
+        results.write(tmp_path)
+    assert len(lines) == 2
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
+
+
+def test_interrupted_facts_leave_the_old_ones(study, tmp_path, monkeypatch):
+    results.write(tmp_path)
+    before = (tmp_path / results.FACTS).read_bytes()
+
+    def interrupted(folder):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(results, "_facts", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        results.write(tmp_path)
+    assert (tmp_path / results.FACTS).read_bytes() == before
+    assert sorted(file.name for file in tmp_path.iterdir()) == sorted([results.FACTS, "other.csv", "tiny.csv"])
+
+
+def test_a_folder_that_cannot_be_written_is_said_before_anything_is_computed(study, tmp_path, monkeypatch):
+    monkeypatch.setattr(study, "compute", lambda *arguments: pytest.fail("computed for nothing"))
+    (tmp_path / "occupied").write_text("")
+    with pytest.raises(NotADirectoryError, match="occupied is a file"):
+        results.write(tmp_path / "occupied" / "results")
+    monkeypatch.setattr(tables.os, "access", lambda folder, mode: False)
+    with pytest.raises(PermissionError, match="may not be written in"):
+        results.write(tmp_path)
+
+
+def test_a_check_of_some_settings_counts_the_others(study, tmp_path, capsys):
+    results.write(tmp_path)
+    file, rows = tmp_path / "tiny.csv", tables.read(Row, tmp_path / "tiny.csv")
+    for checked in ((2.0,), study.SETTINGS):
+        study.CHECKED = checked
+        for changed, complaint in (
+            (rows, ""),
+            (rows[::-1], ""),
+            (rows[1:], "2 rows of builtin, not 3"),
+            ([*rows, dataclasses.replace(rows[0], damping=9.0)], "4 rows of builtin, not 3"),
+            ([dataclasses.replace(rows[0], value=7), *rows], "4 rows of builtin, not 3"),  # the right one hides it
+            ([*rows, dataclasses.replace(rows[0], model="mine")], "holds rows that no setting makes"),
+        ):
+            tables.write(changed, file)
+            (tmp_path / results.FACTS).write_text(results._facts(tmp_path))
+            capsys.readouterr()
+            assert results.check(tmp_path, ["tiny"]) == (1 if complaint else 0)
+            assert complaint in capsys.readouterr().out
+
+
+def test_a_table_with_the_line_ends_of_windows_is_the_same_table(study, tmp_path):
+    results.write(tmp_path)
+    file = tmp_path / "tiny.csv"
+    file.write_bytes(file.read_bytes().replace(b"\n", b"\r\n"))
+    assert results.check(tmp_path) == 0
+
+
+def test_a_line_after_the_versions_is_a_fact_that_nothing_says(study, tmp_path, capsys):
+    results.write(tmp_path)
+    with (tmp_path / results.FACTS).open("a") as facts:
+        facts.write("Nobody ever folds.\n")
+    assert results.check(tmp_path) == 1
+    assert "does not say what the files beside it say" in capsys.readouterr().out
+
+
+def test_the_facts_of_a_table_without_the_built_in_model_are_written(study, tmp_path):
+    """What `damping --model menagerie` leaves in an empty folder."""
+    tables.write([Row(model="menagerie", damping=1.0, value=10)], tmp_path / "tiny.csv")
+    assert results.write(tmp_path, ["other"]) == 0
+    assert "## tiny.csv\n\n1 rows, sum 10.\n\n## other.csv" in (tmp_path / results.FACTS).read_text()
+
+
+@pytest.mark.parametrize("name", [name for name, study in results.STUDIES.items() if isinstance(study, results.Table)])
+def test_facts_are_said_of_half_a_table_too(name):
+    module = results.STUDIES[name].module
+    rows = tables.read(module.Row, ROOT / "results" / module.FILE)
+    for some in ([], rows[:1], rows[-1:], [row for row in rows if row.model == "menagerie"]):
+        assert all(isinstance(line, str) for line in module.facts(some))

@@ -159,6 +159,41 @@ def test_an_update_makes_the_file_where_there_is_none(tmp_path):
     assert tables.read(Row, tmp_path / "new" / "t.csv") == [FOLDED]
 
 
+def test_no_rows_are_refused_and_leave_the_file(tmp_path):
+    file = tmp_path / "t.csv"
+    tables.write([FOLDED], file)
+    before = file.read_bytes()
+    for act in (tables.write, tables.update):
+        with pytest.raises(ValueError, match=r"no rows to write to .*t\.csv"):
+            act([], file)
+    assert file.read_bytes() == before
+
+
+def test_a_file_that_is_replaced_is_whole_or_as_it_was(tmp_path):
+    file = tmp_path / "t.csv"
+    with tables.replacing(file) as unfinished:
+        unfinished.write_text("first")
+        assert not file.exists()
+
+    def interrupted():
+        with tables.replacing(file) as unfinished:
+            unfinished.write_text("sec")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert file.read_text() == "first"
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_place_for_a_file_is_judged_by_the_folder_above_that_exists(tmp_path):
+    tables.require_place(tmp_path / "new" / "newer" / "t.csv")
+    assert list(tmp_path.iterdir()) == [], "it leaves nothing"
+    (tmp_path / "file").write_text("")
+    with pytest.raises(NotADirectoryError, match="file is a file"):
+        tables.require_place(tmp_path / "file" / "new" / "t.csv")
+
+
 def test_an_update_of_another_table_is_refused_and_leaves_it(tmp_path):
     file = tmp_path / "t.csv"
     file.write_text("a,b\n1,2\n")

@@ -13,6 +13,7 @@ import pytest
 import ikcourse as ik
 from ikcourse.laws import Formula, seen_beside
 from ikcourse.stacked_laws import bind_stacked
+from ikcourse.studies import many
 from ikcourse.track_many import track_many
 from tests.models import SHARED, SHUFFLED, from_xml, servo_arm
 
@@ -150,6 +151,18 @@ def test_every_law_alone_in_its_batch(arm, fast, law):
     assert_same(track_many(arm, fast, law), one_by_one(arm, fast, [law] * len(fast)))
 
 
+def test_a_square_is_the_same_bits_for_one_matrix_as_for_many(rng):
+    """The C library's pow(r, 2), which NumPy takes for a single r**2, is not always the product r r."""
+    r = rng.uniform(0, 1, 100_000)
+    one_by_one = np.array([float(value) ** 2 for value in r])
+    r = np.concatenate([r[one_by_one != r * r], r[:200]])[:400]
+    jacobian = np.tile(np.eye(6, 7), (len(r), 1, 1))
+    jacobian[:, 5, 5] = r
+    law, error = ik.AdaptiveDamping(1.0, 0.2), rng.normal(size=(len(r), 6))
+    alone = np.array([law.answer(J, e) for J, e in zip(jacobian, error, strict=True)])
+    assert law.answer(jacobian, error).tobytes() == alone.tobytes()
+
+
 def test_each_run_chooses_for_itself_between_cholesky_and_svd(arm, fast):
     """lambda^2 near rounding: which solver answers depends on ||J||, and changes within a run and between runs."""
     path = fast[1]
@@ -237,6 +250,15 @@ def test_one_path_or_one_law_serves_every_run(arm, fast):
     assert_same(track_many(arm, fast[0], law), one_by_one(arm, fast[:1], [law]))
 
 
+def test_a_study_in_chunks_gives_each_path_its_own_law(arm, fast, monkeypatch):
+    paths = [part(fast[i % 3], 0, 3) for i in range(5)]
+    laws, seen = [ik.DampedLeastSquares(damping) for damping in (1e-4, 1e-3, 1e-2, 1e-1, 1.0)], []
+    monkeypatch.setattr(many, "CHUNK", 2)
+    runs = list(many.run_all(arm, paths, laws, lambda starts: seen.extend(starts) or starts))
+    assert_same(runs, one_by_one(arm, paths, laws))
+    assert seen == [0, 2, 4]
+
+
 def test_a_path_of_one_step(arm, fast):
     short = [part(path, 40, 41) for path in fast]
     assert_same(track_many(arm, short, LAW), one_by_one(arm, short, [LAW] * 3))
@@ -299,6 +321,12 @@ def test_no_run_at_all(arm, fast):
             track_many(arm, paths, laws)
 
 
+@pytest.mark.parametrize("make", [lambda fast: None, iter, lambda fast: [fast[0], None]], ids=["none", "iter", "one"])
+def test_paths_that_are_none(arm, fast, make):
+    with pytest.raises(ValueError, match="paths must be a Path or a sequence of them"):
+        track_many(arm, make(fast), [LAW, LAW])
+
+
 def test_as_many_paths_as_laws(arm, fast):
     with pytest.raises(ValueError, match="got 3 paths and 2 laws"):
         track_many(arm, fast, [LAW, LAW])
@@ -349,6 +377,22 @@ def test_what_track_refuses(arm, fast):
     kutta.model.opt.integrator = mujoco.mjtIntegrator.mjINT_RK4
     with pytest.raises(ValueError, match="RK4"):
         track_many(kutta, ik.hold(kutta, 0.1), LAW)
+
+
+@dataclass(frozen=True)
+class OneNumber(Formula):
+    """Forgets the joints: (..., 1), which NumPy would spread over all of them."""
+
+    def answer(self, jacobian, error):
+        return error[..., :1]
+
+
+def test_an_answer_of_another_shape_is_refused_as_track_refuses_it(arm, fast):
+    with pytest.raises(ValueError, match=r"must answer with shape \(7,\); got \(1,\)"):
+        ik.track(arm, fast[0], OneNumber())
+    for laws in ([OneNumber()] * 3, [LAW, OneNumber(), OneNumber()]):
+        with pytest.raises(ValueError, match=r"OneNumber.* must answer with shape \(7,\); got \(1,\)"):
+            track_many(arm, fast, laws)
 
 
 def test_an_answer_that_is_not_finite_names_its_run(arm, fast):

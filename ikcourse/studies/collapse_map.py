@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import shutil
 import zipfile
+import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,9 +23,12 @@ from ikcourse.laws import DampedLeastSquares
 from ikcourse.paths import reach_and_return
 from ikcourse.studies.ends import EndState, Reason, end
 from ikcourse.studies.many import Progress, run_all
+from ikcourse.studies.tables import replacing
 
 FILE, BINARY, PARTIAL = "collapse_map.npz", "collapse_map.bin", "collapse_map.partial"
 STATES, REASONS = tuple(EndState), tuple(Reason)
+UNREADABLE = (OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile, zlib.error)
+"""What NumPy raises for a file that is no array, or not a whole one."""
 TWIN = 1e-9
 """How much longer the twin's reach is [m]."""
 
@@ -124,14 +128,14 @@ def run_rows(rows: Sequence[Row], scheduler: str | None = None) -> Iterator[tupl
     """Each row with its pixels, as they finish: in this process, or on the dask cluster at an address.
 
     Raises:
-        RuntimeError: the package `dask.distributed` is not installed, or no scheduler answers.
+        RuntimeError: the package `dask.distributed` is not installed, no scheduler answers, or the cluster was lost.
     """
     if scheduler is None:
         for row in rows:
             yield row, run_row(row)
         return
     try:
-        from distributed import Client, as_completed
+        from distributed import CancelledError, Client, KilledWorker, as_completed
     except ImportError:
         raise RuntimeError("--scheduler needs a package: pip install 'ikcourse[fleet]'") from None
     try:
@@ -140,7 +144,14 @@ def run_rows(rows: Sequence[Row], scheduler: str | None = None) -> Iterator[tupl
         raise RuntimeError(f"no dask scheduler answers at {scheduler}: {error}") from error
     with client:
         waiting = dict(zip(client.map(run_row, rows, pure=False), rows, strict=True))
-        for future, pixels in as_completed(list(waiting), with_results=True):
+        for future in as_completed(list(waiting)):
+            try:
+                pixels = future.result()
+            except (CancelledError, KilledWorker) as error:
+                raise RuntimeError(
+                    f"the dask cluster at {scheduler} was lost with {len(waiting)} rows to come "
+                    f"({type(error).__name__}); those that came are kept, and the same command goes on from them"
+                ) from error
             yield waiting.pop(future), pixels
 
 
@@ -151,14 +162,15 @@ def compute(folder: Path, grid: Grid = GRID, scheduler: str | None = None, progr
         The pixels in the order of `grid.rows()`, flat.
     """
     partial = folder / PARTIAL
-    partial.mkdir(parents=True, exist_ok=True)
     rows = grid.rows()
-    waiting = [row for row in rows if _kept(partial, row) is None]
+    found = {row.name: pixels for row in rows if (pixels := _kept(partial, row)) is not None}
+    waiting = [row for row in rows if row.name not in found]
     done = run_rows(waiting, scheduler)
     for _ in progress(range(len(waiting))):
         row, pixels = next(done)
         _keep(partial, row, pixels)
-    return np.concatenate([np.asarray(_kept(partial, row)) for row in rows])
+        found[row.name] = pixels
+    return np.concatenate([found[row.name] for row in rows])
 
 
 def _fingerprint(row: Row) -> np.ndarray:
@@ -166,9 +178,9 @@ def _fingerprint(row: Row) -> np.ndarray:
 
 
 def _keep(partial: Path, row: Row, pixels: np.ndarray) -> None:
-    unfinished = partial / f"{row.name}.tmp.npz"
-    np.savez(unfinished, of=_fingerprint(row), pixels=pixels)
-    unfinished.replace(partial / f"{row.name}.npz")  # an interruption leaves a whole file or none
+    partial.mkdir(parents=True, exist_ok=True)  # each time: another process may have finished this map and cleared it
+    with replacing(partial / f"{row.name}.npz") as unfinished:
+        np.savez(unfinished, of=_fingerprint(row), pixels=pixels)
 
 
 def _kept(partial: Path, row: Row) -> np.ndarray | None:
@@ -180,7 +192,7 @@ def _kept(partial: Path, row: Row) -> np.ndarray | None:
         with np.load(file) as kept:
             same = np.array_equal(kept["of"], _fingerprint(row))
             return kept["pixels"] if same else None
-    except (OSError, ValueError, KeyError, zipfile.BadZipFile):
+    except UNREADABLE:
         return None
 
 
@@ -203,31 +215,38 @@ def assemble(grid: Grid, flat: np.ndarray) -> Map:
 def save(found: Map, folder: Path) -> list[Path]:
     """Write the compressed array, and the small binary that a browser reads."""
     grid = found.grid
-    np.savez_compressed(
-        folder / FILE,
-        dampings=grid.dampings,
-        reaches_m=grid.reaches,
-        nullspace_gains=grid.gains,
-        panel_damping=grid.panel_damping,
-        panel_reaches_m=grid.panel_reaches,
-        pixels=found.pixels,
-        panel=found.panel,
-    )
-    (folder / BINARY).write_bytes(binary(found))
+    with replacing(folder / FILE) as unfinished:
+        np.savez_compressed(
+            unfinished,
+            dampings=grid.dampings,
+            reaches_m=grid.reaches,
+            nullspace_gains=grid.gains,
+            panel_damping=grid.panel_damping,
+            panel_reaches_m=grid.panel_reaches,
+            pixels=found.pixels,
+            panel=found.panel,
+        )
+    with replacing(folder / BINARY) as unfinished:
+        unfinished.write_bytes(binary(found))
     return [folder / FILE, folder / BINARY]
 
 
 def load(file: Path) -> Map:
-    """Read what `save` wrote."""
-    with np.load(file) as kept:
-        grid = Grid(
-            tuple(kept["dampings"].tolist()),
-            tuple(kept["reaches_m"].tolist()),
-            tuple(kept["nullspace_gains"].tolist()),
-            float(kept["panel_damping"]),
-            tuple(kept["panel_reaches_m"].tolist()),
-        )
-        return Map(grid, kept["pixels"], kept["panel"])
+    """Read what `save` wrote; ValueError where the file holds no map, or not a whole one."""
+    try:
+        with np.load(file) as kept:
+            grid = Grid(
+                tuple(kept["dampings"].tolist()),
+                tuple(kept["reaches_m"].tolist()),
+                tuple(kept["nullspace_gains"].tolist()),
+                float(kept["panel_damping"]),
+                tuple(kept["panel_reaches_m"].tolist()),
+            )
+            return Map(grid, kept["pixels"], kept["panel"])
+    except FileNotFoundError:
+        raise
+    except UNREADABLE as error:
+        raise ValueError(f"{file} holds no whole collapse map: {error}; move it away to compute it anew") from error
 
 
 def binary(found: Map) -> bytes:

@@ -115,7 +115,12 @@ def decide(arm: Arm, q: np.ndarray, speed: float, error: np.ndarray) -> End:
         q: where it ended, (n,) [rad].
         speed: of its fastest joint at the end [rad/s].
         error: the last pose error, (6,) [m] and [rad].
+
+    Raises:
+        ValueError: a value is not finite, which no comparison below would notice.
     """
+    if not (np.isfinite(q).all() and np.isfinite(speed) and np.isfinite(error).all()):
+        raise ValueError(f"an end needs finite joints, speed and error; got {q}, {speed} and {error}")
     past_straight = q[elbow_of(arm)] - straight_elbow(arm)
     rests = speed < REST_SPEED
     if past_straight > ELBOW_MARGIN:

@@ -129,6 +129,8 @@ def _row(arm: Arm, each: Setting, model: str) -> Row:
     if each.method == "DLS":
         run = track(arm, path, DampedLeastSquares(each.damping_weight**0.5), max_joint_speed=SPEED)
         gap = apart = float("nan")  # scaling does not look for the minimum
+    elif each.method != "mink":
+        raise ValueError(f"method must be 'DLS' or 'mink'; got {each.method!r}")
     else:
         run = track(arm, path, law_of(each))
         gap, apart = gaps(run)

@@ -7,7 +7,9 @@ and compared here, for every study alike.
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import Field, field, fields
 from pathlib import Path
 from typing import Any, TypeVar, get_type_hints
@@ -82,10 +84,32 @@ def markdown(rows: Sequence[Any]) -> list[str]:
     return ["| " + " | ".join(line) + " |" for line in lines]
 
 
+@contextmanager
+def replacing(file: Path) -> Iterator[Path]:
+    """A file to write beside this one, which it replaces once it is whole: an interruption leaves the old one."""
+    unfinished = file.with_name(f"{file.stem}.{os.getpid()}.tmp{file.suffix}")
+    try:
+        yield unfinished
+        unfinished.replace(file)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def require_place(file: Path) -> None:
+    """Raise OSError, before hours of computing, where the file could not be written after them; leave nothing there."""
+    above = next(folder for folder in file.absolute().parents if folder.exists())
+    if not above.is_dir():
+        raise NotADirectoryError(f"{file} cannot be written: {above} is a file")
+    if not os.access(above, os.W_OK | os.X_OK):
+        raise PermissionError(f"{file} cannot be written: {above} may not be written in")
+
+
 def write(rows: Sequence[Any], file: Path) -> None:
-    """Write the rows as CSV."""
+    """Write the rows as CSV; ValueError where there is none."""
+    if not rows:
+        raise ValueError(f"there are no rows to write to {file}")
     file.parent.mkdir(parents=True, exist_ok=True)
-    with file.open("w", newline="", encoding="utf-8") as stream:
+    with replacing(file) as unfinished, unfinished.open("w", newline="", encoding="utf-8") as stream:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(header(rows[0]))
         writer.writerows(map(printed, rows))
@@ -93,6 +117,8 @@ def write(rows: Sequence[Any], file: Path) -> None:
 
 def update(rows: Sequence[Any], file: Path) -> None:
     """Write the rows in place of those with the same settings, and keep the file's others, such as another model's."""
+    if not rows:
+        raise ValueError(f"there are no rows to write to {file}")
     kept = read(type(rows[0]), file) if file.exists() else []
     fresh = {key(row): row for row in rows}
     merged = [fresh.pop(key(row), row) for row in kept]
@@ -112,7 +138,7 @@ def read(row: type[Row], file: Path) -> list[Row]:
             raise ValueError(f"{file} must have the columns {header(row)}; it has {lines.fieldnames}")
         try:
             return [row(**{name: _value(kinds[name], text) for name, text in line.items()}) for line in lines]
-        except (KeyError, TypeError, ValueError) as error:  # a cell too many, too few, or of another kind
+        except (KeyError, TypeError, ValueError, csv.Error) as error:  # a cell too many, too few, or of another kind
             raise ValueError(f"{file}, line {lines.line_num}: {error}") from None
 
 

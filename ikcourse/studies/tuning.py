@@ -107,9 +107,11 @@ def facts(rows: Sequence[Row]) -> list[str]:
             for row in own
             if row.knob == "integration_dt" and row.rest_speed_rad_s < AT_REST and row.final_error_m > READABLE
         ]
-        said.append(
-            f"{model}: times integration_dt, the error at rest is {span(droops, '.2f')} mm s over {len(droops)} runs."
-        )
+        if droops:
+            said.append(
+                f"{model}: times integration_dt, the error at rest is {span(droops, '.2f')} mm s "
+                f"over {len(droops)} runs."
+            )
         for knob, reach in dict.fromkeys((row.knob, row.reach_m) for row in own):
             alike = [row for row in own if (row.knob, row.reach_m) == (knob, reach)]
             said.append(f"{model}, {knob}, reach {reach:.2f} m: {'; '.join(map(_clause, alike))}.")
