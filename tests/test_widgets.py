@@ -122,9 +122,9 @@ def test_the_colour_is_that_of_the_end(damping):
 
 
 def test_an_end_state_without_words_of_its_own_is_said_by_its_name():
-    run = expected(damping=1.0, reach=0.8)
-    assert ends.end_state(run).value == "undecided"
-    assert explorer_plots.ending(run) == ("ends undecided", "neutral")
+    run = expected(damping=0.05, reach=0.73)
+    assert ends.end(run) == ends.End(ends.EndState.UNDECIDED, ends.Reason.MOVING)
+    assert explorer_plots.ending(run) == ("ends undecided, moving", "neutral")
 
 
 def test_several_values_are_one_run(damping, monkeypatch):

@@ -16,22 +16,22 @@ from ikcourse.jacobian import jacobians_at, site_jacobian
 from ikcourse.loop import Run
 from ikcourse.show.figures import draw_ellipse, draw_planar_arm
 from ikcourse.show.style import COLOURS
-from ikcourse.studies.ends import end_state
+from ikcourse.studies.ends import end
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 ENDINGS = {"healthy": ("comes home", "healthy"), "collapse": ("folds", "collapsed")}
-"""How the damping study's end states are said and coloured; any other is said as it is called."""
+"""How the studies' end states are said and coloured; any other is said as it is called, with its reason."""
 ELLIPSE_SCALE = 0.3
 """Drawn [m] of the posture's ellipse for each [m/s]."""
 
 
 def ending(run: Run) -> tuple[str, str]:
     """How a run of the Panda ends in words, and the name of its colour."""
-    state = end_state(run).value
-    return ENDINGS.get(state, (f"ends {state}", "neutral"))
+    ended = end(run)
+    return ENDINGS.get(ended.state.value, (f"ends {ended.state.value}, {ended.reason.value}", "neutral"))
 
 
 @lru_cache(maxsize=8)
