@@ -12,11 +12,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import Field, field, fields
 from pathlib import Path
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, get_type_hints
 
 from ikcourse.studies.ends import EndState
-
-Row = TypeVar("Row")
 
 
 def setting(form: str = "{}") -> Any:
@@ -125,7 +123,7 @@ def update(rows: Sequence[Any], file: Path) -> None:
     write([*merged, *fresh.values()], file)
 
 
-def read(row: type[Row], file: Path) -> list[Row]:
+def read(row: type, file: Path) -> list[Any]:
     """Read a table that `write` wrote.
 
     Raises:

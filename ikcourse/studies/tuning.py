@@ -20,10 +20,11 @@ from ikcourse.studies.bakeoff import REST, moved, rms_reachable
 from ikcourse.studies.many import Progress
 from ikcourse.studies.outcome import Outcome, measures
 from ikcourse.studies.tables import measured, setting, span
-from ikcourse.studies.tuning_settings import CHECKED, OTHERS, REACHES, SETTINGS, Setting
+from ikcourse.studies.tuning_settings import CHECKED as CHECKED
+from ikcourse.studies.tuning_settings import OTHERS as OTHERS
+from ikcourse.studies.tuning_settings import REACHES as REACHES
+from ikcourse.studies.tuning_settings import SETTINGS, Setting
 from ikcourse.track_many import track_many
-
-__all__ = ["CHECKED", "FILE", "OTHERS", "REACHES", "SETTINGS", "Row", "Setting", "compute", "facts"]
 
 FILE = "tuning.csv"
 AT_REST = 1e-3
