@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 LAG, FOLD = (0.01, HOME_ERROR[0]), (0.1, 0.45)
 """Final errors between which the ramps run [m]: of an arm at home, where 0.01 is little more than droop, and folded."""
-BLOCK = (8, 12)
-"""Reaches and dampings whose runs share one probability."""
+BLOCK = (1, 8)
+"""Reaches and dampings whose runs share one probability: of one reach alone, so that none lies across its limit."""
 BLACK = "#000000"
 
 
