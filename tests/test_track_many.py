@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import pickle
 from dataclasses import dataclass
 
@@ -120,22 +121,58 @@ def reach_study(arm):
 # ----- the bits of `track`
 
 
-def test_the_126_runs_of_the_reach_study_in_one_batch(arm):
-    paths, laws = reach_study(arm)
-    runs = track_many(arm, paths, laws)
-    assert len(runs) == 126
-    assert_same(runs, one_by_one(arm, paths, laws))
+@pytest.fixture(scope="module")
+def alone(arm):
+    """The 126 runs, each by `track`."""
+    return one_by_one(arm, *reach_study(arm))
 
 
-def test_the_126_runs_permuted_and_chunked_with_meshes(public, rng):
-    paths, laws = reach_study(public)
+@pytest.fixture(scope="module")
+def alone_with_meshes(public):
+    return one_by_one(public, *reach_study(public))
+
+
+def test_the_126_runs_of_the_reach_study_in_one_batch(arm, alone):
+    paths, laws = [run.path for run in alone], [run.law for run in alone]
+    assert len(alone) == 126
+    assert_same(track_many(arm, paths, laws), alone)
+
+
+def test_the_126_runs_permuted_and_chunked_with_meshes(public, alone_with_meshes, rng):
+    paths, laws = zip(*((run.path, run.law) for run in alone_with_meshes), strict=True)
     order = rng.permutation(len(laws))
     runs = {}
     for first in range(0, len(order), 40):
         chunk = order[first : first + 40]
         found = track_many(public, [paths[i] for i in chunk], [laws[i] for i in chunk], threads=2)
         runs.update(zip(chunk.tolist(), found, strict=True))
-    assert_same([runs[i] for i in range(len(laws))], one_by_one(public, paths, laws))
+    assert_same([runs[i] for i in range(len(laws))], alone_with_meshes)
+
+
+def bits_elsewhere(arm, paths, laws):
+    """What a worker sends back: the process it is, and the bits of its runs."""
+    return os.getpid(), [bits(run) for run in track_many(arm, paths, laws, threads=1)]
+
+
+@pytest.mark.parametrize("model", ["alone", "alone_with_meshes"])
+def test_the_126_runs_by_two_processes_of_a_dask_cluster(request, model):
+    distributed = pytest.importorskip("distributed")
+    runs = request.getfixturevalue(model)
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        arm = client.scatter(runs[0].arm, broadcast=True)
+        waiting = [
+            client.submit(bits_elsewhere, arm, [run.path for run in part], [run.law for run in part], pure=False)
+            for part in (runs[first : first + 40] for first in range(0, len(runs), 40))
+        ]
+        workers, found = zip(*client.gather(waiting), strict=True)
+    assert len(set(workers)) == 2
+    assert os.getpid() not in workers
+    assert [one for part in found for one in part] == [bits(run) for run in runs]
 
 
 @pytest.mark.parametrize(("size", "threads"), [(1, 1), (2, 2), (6, 1), (7, 2), (42, 2)])
