@@ -26,16 +26,18 @@ environment:
 graphics: environment
 	@bash .ci/environment graphics
 
-book: graphics  ## build the book into _build/html (warnings are errors)
+book: graphics  ## build the book, with its live pages, into _build/html (warnings are errors)
 	@$(python) .ci/build_book.py
 
-test: graphics  ## ruff, mypy, the package's tests, the chapters, the build and its links
+test: graphics  ## ruff, mypy, the package's tests, the chapters, the build and its links, the pages in a browser
+	@bash .ci/environment browser
+	@$(python) .ci/live_pages.py --packages
 	@$(python) -m ruff check .
 	@$(python) -m ruff format --check .
 	@$(python) -m mypy
-	@PYTHONPATH=.ci $(python) -m pytest -q -n 2 --dist loadfile --nbval -p kernels --ignore tests/book tests book
+	@PYTHONPATH=.ci $(python) -m pytest -q -n 2 --dist loadfile --nbval -p kernels --ignore tests/book --ignore tests/browser tests book
 	@$(python) .ci/build_book.py
-	@$(python) -m pytest -q -n 2 tests/book
+	@$(python) -m pytest -q -n 2 tests/book tests/browser
 
 lab: graphics  ## open the chapters in Jupyter
 	@$(python) -m jupyter lab $(if $(filter 0,$(shell id -u)),--allow-root) book
@@ -51,6 +53,6 @@ bench: environment  ## time a control step against a bare rollout, and what a wi
 	@$(python) -m ikcourse bench
 	@$(python) benchmarks/widgets.py
 
-clean:  ## remove what was built (the environment stays; delete .venv to renew it)
+clean:  ## remove what was built (.venv and book/live/node_modules stay; delete them to renew them)
 	@rm -rf _build dist .pytest_cache .ruff_cache .mypy_cache .hypothesis
-	@find ikcourse tests book .ci -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+	@find ikcourse tests book .ci -name node_modules -prune -o -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

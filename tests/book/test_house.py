@@ -14,6 +14,7 @@ MADE = {
     ".venv",
     "_build",
     "dist",
+    "node_modules",
     "__pycache__",
     ".pytest_cache",
     ".ruff_cache",
@@ -21,7 +22,8 @@ MADE = {
     ".hypothesis",
     ".ipynb_checkpoints",
 }
-TEXT = {".py", ".md", ".ipynb", ".toml", ".txt", ".yml", ".xml", ".css", ".svg", ".bib", ".csv", ".mjs", ".cff", ""}
+WRITTEN = {".py", ".md", ".ipynb", ".toml", ".txt", ".yml", ".xml", ".css", ".svg", ".bib", ".csv", ".cff", ""}
+TEXT = WRITTEN | {".html", ".js", ".mjs"}
 
 # Put together from halves, so that this file does not hold what it looks for.
 FORBIDDEN = {
