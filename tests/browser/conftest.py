@@ -13,10 +13,12 @@ from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
-from typing import Any, NoReturn
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, Response, sync_playwright
+
+from tests.needs import cannot
 
 ROOT = Path(__file__).resolve().parents[2]
 BOOK = ROOT / "_build" / "html"
@@ -24,12 +26,6 @@ FLAGS = ["--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--no-sandbox
 INSIDE = ("data:", "blob:", "about:")
 
 Opener = Callable[..., tuple[Page, list[str]]]
-
-
-def cannot(reason: str) -> NoReturn:
-    if os.environ.get("CI"):
-        pytest.fail(reason)
-    pytest.skip(reason)
 
 
 @pytest.fixture(scope="session")

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.needs import cannot
 
 HERE = Path(__file__).resolve().parent
 PAGE = HERE.parents[1] / "book" / "live"
@@ -24,11 +27,11 @@ class PageError(Exception):
 @pytest.fixture(scope="session")
 def ask() -> Iterator[Ask]:
     """Ask the page's modules: `ask("path", distance=0.7)`, or many at once, `ask([("path", {...}), ...])`."""
-    node = shutil.which("node")
+    node = shutil.which("node") or shutil.which("node", path=Path(sys.executable).parent)
     if node is None:
-        pytest.skip("the page's modules run in Node, which this machine does not have")
+        cannot("the page's modules run in Node, which this machine does not have")
     if not (PAGE / "node_modules" / "@mujoco").is_dir():
-        pytest.skip("the page's packages are not installed (book/live/node_modules); run npm ci in book/live")
+        cannot("the page's packages are not installed (book/live/node_modules); run npm ci in book/live")
     with subprocess.Popen(
         [node, str(HERE / "node_side.mjs")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
