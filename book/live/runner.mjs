@@ -30,7 +30,7 @@ export function createRunner({ module, files }) {
       started.onerror = null; // one end is enough
       started.terminate();
       worker = null; // the next run starts another
-      const why = event.message ?? "the browser says no more";
+      const why = event.message || "the browser says no more";
       for (const { reject } of waiting.values()) reject(new Error(`the worker stopped: ${why}`));
       waiting.clear();
     };
