@@ -60,11 +60,11 @@ def test_the_grid_comes_back_to_the_last_bit(found):
 
 def test_the_full_grid_has_the_shape_that_the_book_speaks_of():
     grid = collapse_map.GRID
-    assert (len(grid.dampings), len(grid.reaches), grid.gains) == (48, 32, (0.0, 0.5))
+    assert (len(grid.dampings), len(grid.reaches), grid.gains) == (192, 128, (0.0, 0.5))
     assert (grid.dampings[0], grid.dampings[-1]) == pytest.approx((1e-6, 1))
-    assert (grid.reaches[0], grid.reaches[-1], len(grid.panel_reaches)) == (0.695, 0.740, 500)
+    assert (grid.reaches[0], grid.reaches[-1], len(grid.panel_reaches)) == (0.695, 0.740, 2000)
     rows = grid.rows()
-    assert sum(len(row.dampings) for row in rows) == 2 * 48 * 32 + 500
+    assert sum(len(row.dampings) for row in rows) == 2 * 192 * 128 + 2000
     assert len({row.name for row in rows}) == len(rows)
 
 

@@ -94,11 +94,11 @@ class Grid:
 
 
 GRID = Grid(
-    dampings=tuple((10 ** np.linspace(-6, 0, 48)).tolist()),
-    reaches=tuple(np.linspace(0.695, 0.740, 32).tolist()),
+    dampings=tuple((10 ** np.linspace(-6, 0, 192)).tolist()),
+    reaches=tuple(np.linspace(0.695, 0.740, 128).tolist()),
     gains=(0.0, 0.5),
     panel_damping=1e-6,
-    panel_reaches=tuple(np.linspace(0.695, 0.740, 500).tolist()),
+    panel_reaches=tuple(np.linspace(0.695, 0.740, 2000).tolist()),
 )
 
 
@@ -269,8 +269,8 @@ def binary(found: Map) -> bytes:
 
 
 def checked(kept: Map) -> list[tuple[Row, np.ndarray]]:
-    """The sub-grid that `results --check` runs again: every fifth reach and damping of each map, with its pixels."""
-    grid, coarse = kept.grid, slice(2, None, 5)
+    """The sub-grid that `results --check` runs again: every 16th reach and damping of each map, with its pixels."""
+    grid, coarse = kept.grid, slice(8, None, 16)
     dampings = grid.dampings[coarse]
     return [
         (Row("check", gain, (reach,) * len(dampings), dampings), kept.pixels[g, r, coarse])
