@@ -35,9 +35,9 @@ test: graphics  ## ruff, mypy, the package's tests, the chapters, the build and 
 	@$(python) -m ruff check .
 	@$(python) -m ruff format --check .
 	@$(python) -m mypy
-	@PYTHONPATH=.ci $(python) -m pytest -q -n 2 --dist loadfile --nbval -p kernels --ignore tests/book --ignore tests/browser tests book
+	@PATH="$(CURDIR)/.venv/bin:$$PATH" PYTHONPATH=.ci $(python) -m pytest -q -n 2 --dist loadfile --nbval -p kernels --ignore tests/book --ignore tests/browser tests book
 	@$(python) .ci/build_book.py
-	@$(python) -m pytest -q -n 2 tests/book tests/browser
+	@PATH="$(CURDIR)/.venv/bin:$$PATH" $(python) -m pytest -q -n 2 tests/book tests/browser
 
 lab: graphics  ## open the chapters in Jupyter
 	@$(python) -m jupyter lab $(if $(filter 0,$(shell id -u)),--allow-root) book

@@ -101,6 +101,7 @@ def build(folder: Path) -> bool:
     """
     built = (folder / "book" / "live").is_dir() and bring_up_to_date(folder)
     if not (told := state(folder)).is_file() or told.read_text() != str(built):
+        told.parent.mkdir(exist_ok=True)
         told.write_text(str(built))
     return built
 

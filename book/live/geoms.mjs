@@ -67,7 +67,7 @@ function shapeOf(type, [a, b, c], facets) {
   if (type === BOX) return new BoxGeometry(2 * a, 2 * b, 2 * c);
   if (type === CYLINDER) return new CylinderGeometry(a, a, 2 * b, around).rotateX(Math.PI / 2);
   if (type === CAPSULE) return new CapsuleGeometry(a, 2 * b, around / 4, around).rotateX(Math.PI / 2);
-  throw new Error(`The scene draws spheres, capsules, ellipsoids, cylinders and boxes; got geom type ${type}.`);
+  throw new Error(`The scene draws spheres, capsules, ellipsoids, cylinders, boxes; got geom type ${type}.`);
 }
 
 /** Colour and finish of a geom: its own colour, or its material's where it has none. */

@@ -24,6 +24,8 @@ const STRIPS = [
   { name: "smallest singular value", unit: "σ_min", low: 1e-6, high: 1 },
 ];
 
+const WELCOME = "Pull the orange cube, or click the picture and press the arrow keys: the arm follows.";
+
 const byId = (id) => document.getElementById(id);
 const files = { "panda.xml": armText, "panda_ik.xml": stageText };
 
@@ -144,7 +146,7 @@ function start(arm, module) {
   };
   openReplay(live);
   loop.redraw();
-  if (picture.scene) say("Pull the orange cube, or click the picture and press the arrow keys: the arm follows.");
+  if (picture.scene) say(WELCOME);
 
   // For the tests and for the curious: the loop as it stands, to be read and not written.
   return {

@@ -6,8 +6,8 @@ import { makeScene } from "./scene.mjs";
 import { listenToKeys, listenToPointers } from "./target.mjs";
 
 const BLIND =
-  "There is no picture, but the arm runs: click here or tab to this place, and the arrow keys move its target. " +
-  "The numbers and traces follow.";
+  "There is no picture, but the arm runs: click here or tab to this place, and the arrow keys move its " +
+  "target. The numbers and traces follow.";
 const LOST =
   "The browser took the picture away. The arm runs on; if the picture does not come back, reload the page.";
 const HANDLES = { light: ["#3d4850", "#c4500c"], dark: ["#c6d0d8", "#f2955a"] }; // idle, and in hand
@@ -15,12 +15,12 @@ const HANDLES = { light: ["#3d4850", "#c4500c"], dark: ["#c6d0d8", "#f2955a"] };
 /**
  * @param {(id: string) => HTMLElement} byId
  * @param {object} arm
- * @param {{position: Float64Array, quaternion: Float64Array}} goal - the loop's target; the reader moves it here.
+ * @param {{position: Float64Array, quaternion: Float64Array}} goal - the loop's target; the reader moves it.
  * @param {{moved: (stopped: string) => void, reset: () => void, redraw: () => void}} told
  *   moved: why the target was stopped, or "".
  * @returns {{draw, retarget, setTheme, target, scene}} draw(data, goal, hand): the arm, a target and the line
- *   between hand (3,) and target; retarget(): after the goal was changed elsewhere; setTheme(): after the page's
- *   theme has changed; scene: null where there is no picture.
+ *   between hand (3,) and target; retarget(): after the goal was changed elsewhere; setTheme(): after the
+ *   page's theme has changed; scene: null where there is no picture.
  */
 export function makePicture(byId, arm, goal, told) {
   const canvas = byId("picture");

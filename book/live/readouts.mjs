@@ -14,8 +14,8 @@ const UNFOLDED = "The elbow is back on home's side of straight.";
  *
  * @param {{kind: string, damping: number}} settings
  * @param {number} sigmaMin
- * @returns {{limit: number | null, name: string, out: boolean, words: string}} limit: what sigma_min is compared
- *   with, by that name.
+ * @returns {{limit: number | null, name: string, out: boolean, words: string}} limit: what sigma_min is
+ *   compared with, and its name.
  */
 export function rankOf({ kind, damping }, sigmaMin) {
   if (kind === "transpose") return { limit: null, name: "", out: false, words: "" };
@@ -57,9 +57,9 @@ export function makeSpeaker(line) {
  * @param {number} straight - the elbow's straight angle q4* [rad].
  * @param {(text: string) => void} say
  * @returns {{numbers: (now: object) => void, states: (now: object) => void, state: () => string,
- *   forget: () => void}} numbers({error (6), speed, sigmaMin, elbow, clipped}) writes them; states({time, rank,
- *   elbow}) shows the badges at once and says a change when it has lasted; state(): what the badges say, in words;
- *   forget(): what was the case is over, and its end is no news.
+ *   forget: () => void}} numbers({error (6), speed, sigmaMin, elbow, clipped}) writes them;
+ *   states({time, rank, elbow}) shows the badges at once and says a change when it has lasted;
+ *   state(): what the badges say, in words; forget(): what was the case is over, and its end is no news.
  */
 export function makeReadouts(byId, straight, say) {
   byId("straight-elbow").textContent = signed(straight, 3);
@@ -67,7 +67,8 @@ export function makeReadouts(byId, straight, say) {
   const rankCell = byId("sigma-min").closest("div");
   const elbowCell = byId("elbow").closest("div");
   const write = (id, text) => byId(id).textContent === text || (byId(id).textContent = text);
-  const [rankBadge, straightBadge, foldedBadge] = ["rank", "straight", "folded"].map((name) => byId(`badge-${name}`));
+  const badges = ["badge-rank", "badge-straight", "badge-folded"].map(byId);
+  const [rankBadge, straightBadge, foldedBadge] = badges;
   const outOfRank = lasting((now) => say(now ? outOfRank.words : "In rank again."));
   const folded = lasting((now) => say(now ? FOLDED : UNFOLDED));
   let bent = false;
@@ -95,7 +96,7 @@ export function makeReadouts(byId, straight, say) {
       folded.see(bent, time);
     },
     state() {
-      const shown = [rankBadge, straightBadge, foldedBadge].filter(({ hidden }) => !hidden);
+      const shown = badges.filter(({ hidden }) => !hidden);
       return shown.map(({ textContent }) => textContent).join(", ");
     },
     forget() {

@@ -7,9 +7,10 @@ import {
 } from "three";
 import { bodyMeshes, poseBodies } from "./geoms.mjs";
 
+const [KEY, FILL] = [1.9, 0.5]; // how bright the model's two lights are
 const LOOKS = {
-  light: { joints: 0xb6bdc3, shadow: 0.2, sky: 0xffffff, ground: 0x8f969d, ambient: 2.1, key: 1.9, fill: 0.5 },
-  dark: { joints: 0x4a555f, shadow: 0.5, sky: 0xe8eef5, ground: 0x4b545d, ambient: 1.5, key: 1.9, fill: 0.5 },
+  light: { joints: 0xb6bdc3, shadow: 0.2, sky: 0xffffff, ground: 0x8f969d, ambient: 2.1 },
+  dark: { joints: 0x4a555f, shadow: 0.5, sky: 0xe8eef5, ground: 0x4b545d, ambient: 1.5 },
 };
 const FLOOR_RADIUS = 3; // [m]: there the floor has faded into the page
 const FACETS = 24; // more are not seen
@@ -120,7 +121,7 @@ function drawsInSoftware() {
   return SOFTWARE.test(name);
 }
 
-/** The model's cameras are made for 4:3; on a narrower canvas the angle grows, so that the sides stay in view. */
+/** The model's cameras are made for 4:3; on a narrower canvas the angle grows to keep the sides in view. */
 function fitLens(camera, degrees) {
   const half = Math.tan((degrees * Math.PI) / 360) * Math.max(1, 4 / 3 / camera.aspect);
   camera.fov = (Math.atan(half) * 360) / Math.PI;
@@ -131,17 +132,17 @@ function fitLens(camera, degrees) {
 function makeLights(model) {
   const sky = new HemisphereLight();
   sky.position.set(0, 0, 1);
-  const [key, fill] = [0, 1].map((light) => {
-    const lamp = new DirectionalLight();
+  const lamps = [KEY, FILL].map((brightness, light) => {
+    const lamp = new DirectionalLight(0xffffff, brightness);
     lamp.position.fromArray(model.light_dir, 3 * light).negate();
     return lamp;
   });
   return {
-    all: [sky, key, fill],
+    all: [sky, ...lamps],
     set(look) {
       sky.color.set(look.sky);
       sky.groundColor.set(look.ground);
-      [sky.intensity, key.intensity, fill.intensity] = [look.ambient, look.key, look.fill];
+      sky.intensity = look.ambient;
     },
   };
 }
@@ -171,8 +172,8 @@ function makeTileJoints(model) {
 }
 
 /**
- * The bodies once more, pressed flat on the floor along the model's first light: a shadow without a shadow map,
- * which costs little wherever WebGL runs. MaxEquation keeps it even where bodies overlap.
+ * The bodies once more, pressed flat on the floor along the model's first light: a shadow without a shadow
+ * map, which costs little wherever WebGL runs. MaxEquation keeps it even where bodies overlap.
  */
 function makeShadow(model, bodies) {
   const material = new MeshBasicMaterial({

@@ -70,8 +70,8 @@ export function listenToKeys(element, target, told) {
 }
 
 /**
- * Pointers: the cube itself is dragged in the picture's plane, its handles along or about one axis; elsewhere a
- * mouse turns the view. One finger beside the target scrolls the page, two turn the view.
+ * Pointers: the cube itself is dragged in the picture's plane, its handles along or about one axis; elsewhere
+ * a mouse turns the view. One finger beside the target scrolls the page, two turn the view.
  *
  * @param {object} picture - of `makeScene`.
  * @param {HTMLCanvasElement} canvas

@@ -12,7 +12,7 @@ const MOST_PIXELS = 2;
  * @param {{name: string, unit: string, low: number, high: number}[]} strips - low, high: powers of ten.
  * @returns {{push: (time: number, values: number[]) => void, clear: () => void, setColours: () => void,
  *   draw: (limits: ({value: number, name: string} | null)[]) => void}}
- *   draw(limits), one a strip: a dashed line with its name; what lies below is thicker, in the colour of alarm.
+ *   draw(limits), one a strip: a dashed line with its name; what lies below is thick, in the colour of alarm.
  *   setColours() reads them anew from the stylesheet.
  */
 export function makeTraces(canvas, strips) {

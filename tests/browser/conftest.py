@@ -90,7 +90,8 @@ def listen(context: BrowserContext, home: str) -> list[str]:
             complaints.append(f"{response.status}: {response.url}")
 
     def on_failure(request: Request) -> None:
-        if request.failure != "csp":  # a script that is not wanted, where scripts are switched off
+        # Not faults: a script where scripts are switched off, and what was under way when the page was left.
+        if request.failure not in ("csp", "net::ERR_ABORTED"):
             complaints.append(f"failed: {request.url} {request.failure}")
 
     context.on("console", on_console)

@@ -119,6 +119,7 @@ def test_without_scripts_a_still_and_a_link_remain(book: Path, live: Path, visit
         page = visit(book, f"book/{name}.html", java_script_enabled=False)
         expect(page.locator("figure.live img")).to_be_visible()
         expect(page.locator("figure.live a")).to_have_attribute("href", f"../live/{target}")
+        expect(page.locator("figure.live .live-note")).to_contain_text("needs scripts")
         assert page.locator("figure.live iframe").count() == 0
 
 

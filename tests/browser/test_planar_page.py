@@ -463,6 +463,7 @@ def test_a_finger_scrolls_the_page_beside_the_arm_and_not_on_it(reader: Reader) 
             at = {"x": x, "y": y - moved}
             finger.send("Input.dispatchTouchEvent", {"type": "touchMove", "touchPoints": [at]})
             page.wait_for_timeout(5)
+        page.wait_for_timeout(200)  # held still, so that the page does not go on by itself
         finger.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
 
     q = reader.state["q"]
