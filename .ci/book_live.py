@@ -23,8 +23,7 @@ from sphinx.util.docutils import SphinxDirective
 from sphinx.util.images import get_image_size
 
 NOT_BUILT = "This is a still picture: the page that moves is built by npm, which could not be reached."
-
-NO_SCRIPTS = "<noscript> This is a still picture: the page that moves needs scripts.</noscript>"
+UNTIL_IT_MOVES = "A still picture, until the page that moves has loaded; it needs scripts."
 
 
 class live(nodes.figure):  # docutils names its nodes in small letters
@@ -81,7 +80,8 @@ def open_figure(translator: Any, node: live) -> None:
 
 def close_figure(translator: Any, node: live) -> None:
     built = is_built(node["page"], translator)
-    link = f'<a href="{address(node["page"], translator)}">Open it on a page of its own</a>{NO_SCRIPTS}'
+    link = f'<a href="{address(node["page"], translator)}">Open it on a page of its own</a>'
+    link += f' <span class="live-still">{UNTIL_IT_MOVES}</span>'
     translator.body.append(f'<p class="live-note">{link if built else NOT_BUILT}</p>\n</figcaption>\n</figure>\n')
     if built and node is next(iter(translator.document.findall(live))):
         translator.body.append(f'<script defer src="{address("embed.js", translator)}"></script>\n')

@@ -48,7 +48,10 @@ def run(command: list[str], cwd: Path, tool: str) -> str:
 def new_enough(node: str | None) -> bool:
     if node is None:
         return False
-    told = subprocess.run([node, "--version"], capture_output=True, text=True)
+    try:
+        told = subprocess.run([node, "--version"], capture_output=True, text=True)
+    except OSError:  # made for another machine
+        return False
     version = re.match(r"v(\d+)\.", told.stdout)
     return version is not None and int(version[1]) >= OLDEST_NODE
 
@@ -86,7 +89,10 @@ def match_the_lock(live: Path) -> bool:
     if not installed.is_file():
         return False
     due = json.loads((live / "package-lock.json").read_text(encoding="utf-8"))["packages"]
-    here = json.loads(installed.read_text(encoding="utf-8"))["packages"]
+    try:
+        here = json.loads(installed.read_text(encoding="utf-8"))["packages"]
+    except ValueError:  # npm was stopped while it wrote
+        return False
     return all(
         here.get(name, {}).get("integrity") == package["integrity"]
         for name, package in due.items()

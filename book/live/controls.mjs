@@ -52,8 +52,8 @@ const SLIDERS = {
  * @param {HTMLElement} host
  * @param {object} settings - as `DEFAULTS`; changed in place, and nowhere but here.
  * @param {(name: string) => void} changed - told after a setting has a new value.
- * @returns {{set: (name: string, value: number | string | null) => void}} the same from a script; it throws on
- *   a name or a law that does not exist, and keeps a number within its slider.
+ * @returns {{set: (name: string, value: number | string | null) => void}} the same from a script; it throws
+ *   on a name or a law that does not exist, and keeps a number within its slider.
  */
 export function makeControls(host, settings, changed) {
   const law = element("select", { id: "kind", name: "kind" });

@@ -83,7 +83,7 @@ function start(arm, module) {
       loop.wake();
       clearTimeout(words);
       if (loop.stops.failed) return; // what is said then must stay
-      if (stopped) say(stopped);
+      if (stopped) say(stopped, true);
       else words = setTimeout(() => say(targetWords(sim, readouts.state())), WORDS_AFTER);
     },
   });
@@ -190,6 +190,7 @@ async function open() {
     const page = start(loadPanda(await loadEngine({ module }), files), module);
     Object.defineProperties(globalThis.outOfRank, Object.getOwnPropertyDescriptors(page));
   } catch (error) {
+    byId("stage-words").hidden = false; // it may have started, and then failed
     byId("stage-words").textContent = `The arm cannot be moved here. ${error.message}`;
     for (const part of document.querySelectorAll("[data-needs-engine]")) part.hidden = true;
     speakWithTheBook();

@@ -144,7 +144,7 @@ function start(sim) {
 
   const arrows = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
   picture.handles.target.addEventListener("keydown", (event) => {
-    if (!(event.key in arrows)) return;
+    if (!(event.key in arrows) || event.altKey || event.ctrlKey || event.metaKey) return;
     event.preventDefault();
     const step = event.shiftKey ? SMALL_TARGET_STEP : TARGET_STEP;
     setTarget((target ?? posture.tool).map((metres, i) => metres + step * arrows[event.key][i]));

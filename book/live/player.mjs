@@ -42,7 +42,7 @@ export function createPlayer(host, { timestep, straight, show, leave }) {
   scrubber.addEventListener("input", () => { pause(); moveTo(Number(scrubber.value)); });
   scrubber.addEventListener("keydown", (event) => {
     const towards = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }[event.key];
-    if (!towards) return;
+    if (!towards || event.altKey || event.ctrlKey || event.metaKey) return;
     event.preventDefault(); // the browser's own step is one control step, too short to be seen
     pause();
     moveTo(Math.round(at) + towards * Math.round(ARROW / timestep));

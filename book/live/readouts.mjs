@@ -33,18 +33,18 @@ export function rankOf({ kind, damping }, sigmaMin) {
  * One sentence at a time for the eye and the ear; what comes too soon waits, and only the latest is kept.
  *
  * @param {HTMLElement} line - role="status".
- * @returns {(text: string) => void}
+ * @returns {(text: string, atOnce?: boolean) => void} atOnce: an answer to the reader's hand does not wait.
  */
 export function makeSpeaker(line) {
   let last = -Infinity;
   let timer = 0;
-  return (text) => {
+  return (text, atOnce = false) => {
     clearTimeout(timer);
     const speak = () => {
       last = performance.now();
       line.textContent = text;
     };
-    const wait = last + BETWEEN - performance.now();
+    const wait = atOnce ? 0 : last + BETWEEN - performance.now();
     if (wait <= 0) speak();
     else timer = setTimeout(speak, wait);
   };

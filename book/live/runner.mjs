@@ -7,7 +7,8 @@ import source from "worker-source";
  *
  * @param {{module: WebAssembly.Module, files: object}} parts what it loads its own arm from.
  * @returns {(reach: number, settings: object, record?: boolean) => Promise<object>} `run`: the reach [m], the
- *   loop's settings, and whether the run's arrays are wanted; rejects with an Error whose message is for the reader.
+ *   loop's settings, and whether the run's arrays are wanted; rejects with an Error whose message is for the
+ *   reader.
  */
 export function createRunner({ module, files }) {
   const waiting = new Map();

@@ -163,8 +163,7 @@ function grabber(camera, target, canvas, moved) {
     holder = null;
     canvas.removeEventListener("pointermove", move);
   };
-  canvas.addEventListener("pointerup", up);
-  canvas.addEventListener("pointercancel", up);
+  canvas.addEventListener("lostpointercapture", up); // let go, cancelled or taken away
 
   return {
     holds: () => holder !== null,

@@ -47,6 +47,7 @@ def test_a_live_page_takes_the_place_of_its_still(name: str, home: str | Path, l
     iframe, still = page.locator("figure.live iframe"), page.locator("figure.live img")
     assert (iframe.get_attribute("title", timeout=1000) or "").startswith("Live: ")
     expect(still).to_be_hidden()
+    expect(page.locator("figure.live .live-still")).to_be_hidden()
     expect(page.locator("figure.live .live-note a")).to_have_attribute("href", f"../live/{FIGURES[name]}")
     # As high as what it shows: nothing to scroll inside, and no empty space.
     page.wait_for_function("() => document.querySelector('figure.live iframe').style.height !== ''")
@@ -119,7 +120,7 @@ def test_without_scripts_a_still_and_a_link_remain(book: Path, live: Path, visit
         page = visit(book, f"book/{name}.html", java_script_enabled=False)
         expect(page.locator("figure.live img")).to_be_visible()
         expect(page.locator("figure.live a")).to_have_attribute("href", f"../live/{target}")
-        expect(page.locator("figure.live .live-note")).to_contain_text("needs scripts")
+        expect(page.locator("figure.live .live-still")).to_contain_text("needs scripts")
         assert page.locator("figure.live iframe").count() == 0
 
 

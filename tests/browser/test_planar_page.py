@@ -405,6 +405,18 @@ def test_the_keyboard_alone_does_it_all(reader: Reader) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("modifier", ["altKey", "ctrlKey", "metaKey"])
+def test_the_browsers_own_keys_stay_the_browsers(reader: Reader, modifier: str) -> None:
+    reader.open()
+    left_to_the_browser = reader.page.locator(".handle.target").evaluate(
+        """(handle, modifier) => handle.dispatchEvent(
+             new KeyboardEvent("keydown", { key: "ArrowLeft", [modifier]: true, cancelable: true }))""",
+        modifier,
+    )
+    assert left_to_the_browser
+    assert reader.state["target"] is None
+
+
 def test_a_screen_reader_hears_what_became_of_an_input(reader: Reader) -> None:
     reader.open()
     assert reader.text("status") == ""  # nothing is said before anything is done

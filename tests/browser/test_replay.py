@@ -307,6 +307,16 @@ def test_the_scrubber_says_where_it_is(panel: Panel) -> None:
     assert panel.text(".player-clock") == "6.00 of 6 s"
 
 
+@pytest.mark.parametrize("modifier", ["altKey", "ctrlKey", "metaKey"])
+def test_the_browsers_own_keys_stay_the_browsers(panel: Panel, modifier: str) -> None:
+    panel.run()
+    assert panel.page.get_by_label("time in the run").evaluate(
+        """(scrubber, modifier) => scrubber.dispatchEvent(
+             new KeyboardEvent("keydown", { key: "ArrowLeft", [modifier]: true, cancelable: true }))""",
+        modifier,
+    )
+
+
 def test_playing_moves_until_it_is_paused(panel: Panel) -> None:
     panel.run()
     scrubber = panel.page.get_by_label("time in the run")
@@ -553,6 +563,7 @@ def test_nothing_heavy_happens_before_the_panel_is_used(empty_page: Page, live: 
     page.goto((live / "panda.html").as_uri())
     page.evaluate("async () => { await outOfRank.ready; }")
     assert page.evaluate("heavy") == []
+    assert page.evaluate("globalThis.OUT_OF_RANK_MAP === undefined")
     assert page.locator("#replay *").count() == 0
     page.locator("#replay-part > summary").click()
     page.locator(".map-field").wait_for()
