@@ -23,17 +23,19 @@ WIDTH, SHARPNESS = 790, 1.5  # [px], and dots a pixel
 LARGEST = 150_000  # [bytes]
 
 
+def as_it_opens(page: Page) -> None:
+    """Until the arm rests: where no graphics card helps, only a still arm is drawn sharp."""
+    page.wait_for_function("!outOfRank.running")
+    page.wait_for_timeout(2000)
+
+
 def move_the_target(page: Page) -> None:
     """Some seconds of a reader's keys, so that the curves have something to show."""
     for key in ["ArrowUp"] * 8 + ["PageUp"] * 8 + ["ArrowDown"] * 8 + ["PageDown"] * 8:
         page.locator("#picture").press(key)
         page.wait_for_timeout(150)
     page.evaluate("document.activeElement.blur()")
-    page.wait_for_timeout(500)
-
-
-def as_it_opens(page: Page) -> None:
-    page.wait_for_timeout(500)
+    as_it_opens(page)
 
 
 PICTURES = {
