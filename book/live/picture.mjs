@@ -76,9 +76,8 @@ export function makePicture(byId, arm, goal, told) {
   scene.resize(stage.clientWidth, stage.clientHeight);
 
   let lost = false;
-  canvas.addEventListener("webglcontextlost", (event) => {
-    event.preventDefault(); // or it would never come back
-    lost = true;
+  canvas.addEventListener("webglcontextlost", () => {
+    lost = true; // three.js asks for it back
     words.textContent = LOST;
     words.hidden = false;
   });

@@ -7,7 +7,7 @@ const HELD = 0.4; // [s] that a change of state lasts before it is said: a flick
 const BETWEEN = 1500; // [ms] between two sentences, so that a screen reader can finish the first
 const ADAPTIVE_THRESHOLD = 0.05; // of `makeLaw`, where the page leaves it alone
 const FOLDED = "Folded: the elbow has crossed its straight angle.";
-const UNFOLDED = "The elbow is back on home's side of straight.";
+const UNFOLDED = "No longer folded.";
 
 /**
  * Is a direction of the tool missing, by the measure of the law that runs?
@@ -84,8 +84,8 @@ export function makeReadouts(byId, straight, say) {
       clippedCell.classList.toggle("alarm", clipped);
     },
     states({ time, rank, elbow }) {
-      // A straight elbow chatters about q4*: it is folded once clear of that, and until it is back at q4*.
-      bent = elbow > straight + (bent ? 0 : ELBOW_MARGIN);
+      // A straight elbow chatters about q4*: it is folded once clear of that, and until it is nearly back.
+      bent = elbow > straight + (bent ? ELBOW_MARGIN / 2 : ELBOW_MARGIN);
       rankBadge.hidden = !rank.out;
       foldedBadge.hidden = !bent;
       straightBadge.hidden = bent || elbow < straight - ELBOW_MARGIN;
