@@ -6,7 +6,8 @@ import { adaptive, damped, dampedWithSecondary, transpose, truncated } from "./i
 export * from "./inverse.mjs";
 export { smallestSingularValue, svd } from "./svd.mjs";
 
-const DEFAULTS = {
+/** The parameters of each law where none are given: those of ikcourse's laws. */
+export const LAW_DEFAULTS = {
   damped: { damping: 1e-2, nullspaceGain: 0 },
   adaptive: { threshold: 0.05, dampingMax: 0.05, dampingMin: 0 },
   truncated: { threshold: 1e-2 },
@@ -24,10 +25,10 @@ const DEFAULTS = {
  * @throws {Error} an unknown law, a parameter that the law would ignore, or a value out of its range.
  */
 export function makeLaw(kind, parameters = {}) {
-  if (!Object.hasOwn(DEFAULTS, kind)) {
-    throw new Error(`There is no law "${kind}"; there are ${Object.keys(DEFAULTS).join(", ")}.`);
+  if (!Object.hasOwn(LAW_DEFAULTS, kind)) {
+    throw new Error(`There is no law "${kind}"; there are ${Object.keys(LAW_DEFAULTS).join(", ")}.`);
   }
-  const defaults = DEFAULTS[kind];
+  const defaults = LAW_DEFAULTS[kind];
   for (const [name, value] of Object.entries(parameters)) {
     if (!Object.hasOwn(defaults, name)) {
       throw new Error(`The law "${kind}" has no ${name}; it has ${Object.keys(defaults).join(", ")}.`);

@@ -1,11 +1,11 @@
 // The numbers and words beside the picture: what the loop measured, and what that means.
 
+import { LAW_DEFAULTS } from "./dls.mjs";
 import { ELBOW_MARGIN } from "./reach.mjs";
 import { signed } from "./words.mjs";
 
 const HELD = 0.4; // [s] that a change of state lasts before it is said: a flicker at the border is not news
 const BETWEEN = 1500; // [ms] between two sentences, so that a screen reader can finish the first
-const ADAPTIVE_THRESHOLD = 0.05; // of `makeLaw`, where the page leaves it alone
 const FOLDED = "Folded: the elbow has crossed its straight angle.";
 const UNFOLDED = "No longer folded.";
 
@@ -23,7 +23,7 @@ export function rankOf({ kind, damping }, sigmaMin) {
     const words = "Out of rank: σ_min is not above the threshold, so the law drops that direction.";
     return { limit: damping, name: "threshold", out: sigmaMin <= damping, words };
   }
-  const open = Math.min(sigmaMin / ADAPTIVE_THRESHOLD, 1);
+  const open = Math.min(sigmaMin / LAW_DEFAULTS.adaptive.threshold, 1);
   const limit = kind === "adaptive" ? damping * Math.sqrt(1 - open * open) : damping;
   const words = "Out of rank: σ_min is below λ, so in one direction the law gives way instead of racing.";
   return { limit, name: kind === "adaptive" ? "λ now" : "λ", out: sigmaMin < limit, words };
